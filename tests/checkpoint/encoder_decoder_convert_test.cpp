@@ -13,7 +13,7 @@
 #include "support/expect_error.h"
 #include "support/temporary_directory.h"
 #include "weft/checkpoint/encoder_decoder/directory.h"
-#include "weft/models/families/encoder_decoder_family.h"
+#include "weft/models/families/pair_rules.h"
 
 namespace weft::checkpoint {
 namespace {
@@ -74,7 +74,7 @@ TEST(WarmStart, TheEncoderComputesWhatItComputedAndTheDecoderBeginsWithIt) {
 }
 
 models::EncoderDecoder small_bart() {
-  models::EncoderDecoderConfig config = models::find_encoder_decoder("bart").defaults;
+  models::EncoderDecoderConfig config = models::pair_rules("bart").defaults;
   config.vocab_size = 20;
   config.d_model = 8;
   config.encoder_layers = 2;

@@ -15,17 +15,16 @@
 #include "checkpoint/encoder_fixture.h"
 #include "support/expect_error.h"
 #include "support/temporary_directory.h"
-#include "weft/checkpoint/encoder_decoder/config_json.h"
 #include "weft/checkpoint/encoder_directory.h"
 #include "weft/checkpoint/model_directory.h"
 #include "weft/core/files.h"
-#include "weft/models/families/encoder_decoder_family.h"
+#include "weft/models/families/pair_rules.h"
 
 namespace weft::checkpoint {
 namespace {
 
 models::EncoderDecoderConfig tiny_pair(std::string_view family) {
-  models::EncoderDecoderConfig config = models::find_encoder_decoder(family).defaults;
+  models::EncoderDecoderConfig config = models::pair_rules(family).defaults;
   config.model_type = family;
   config.vocab_size = 24;
   config.d_model = 8;
@@ -37,9 +36,9 @@ models::EncoderDecoderConfig tiny_pair(std::string_view family) {
   config.decoder_ffn_dim = 10;
   config.max_source_positions = 40;
   config.max_target_positions = family == "led" || family == "weft" ? 20 : 40;
-  config.attention_window = {4};
-  config.block_size = 4;
-  config.num_random_blocks = 1;
+  config.own.set("attention_window", std::vector<std::int64_t>{4});
+  config.own.set("block_size", std::int64_t{4});
+  config.own.set("num_random_blocks", std::int64_t{1});
   config.pad_token_id = 1;
   config.eos_token_id = 2;
   config.decoder_start_token_id = 2;
@@ -102,7 +101,7 @@ TEST(EncoderDecoderDirectory, WhatIsSavedHasTheSameBitsWhenItIsOpened) {
     EXPECT_TRUE(model->logits(pair).equal(again->logits(pair))) << what;
     EXPECT_EQ(again->config().eos_token_id, 2) << what;
     EXPECT_EQ(again->config().encoder_attention, config.encoder_attention) << what;
-    EXPECT_EQ(encoder_decoder_to_json(*again), formats::read_json(path / "config.json")) << what;
+    EXPECT_EQ(models::pair_to_json(*again), formats::read_json(path / "config.json")) << what;
   }
 }
 
@@ -279,7 +278,7 @@ TEST(EncoderDecoderDirectory, ATiedHeadThatIsNotWrittenIsTheSharedTable) {
 
 TEST(EncoderDecoderFamily, TheTableAndTheNamesAgree) {
   std::size_t at = 0;
-  for (const models::EncoderDecoderFamily* family : models::encoder_decoders()) {
+  for (const models::PairRules* family : models::pair_families()) {
     ASSERT_LT(at, models::kEncoderDecoderTypes.size());
     EXPECT_EQ(family->model_type, models::kEncoderDecoderTypes[at++]);
     EXPECT_EQ(family->defaults.model_type, family->model_type);

@@ -15,7 +15,7 @@
 #include "training/fake_task.h"
 #include "weft/checkpoint/encoder_decoder/directory.h"
 #include "weft/core/files.h"
-#include "weft/models/families/encoder_decoder_family.h"
+#include "weft/models/families/pair_rules.h"
 #include "weft/text/train_tokenizer.h"
 
 namespace weft::fine_tuning {
@@ -48,7 +48,7 @@ class PairFurther : public test::PairFiles, public ::testing::WithParamInterface
   fs::path directory(const std::string& family) const {
     const fs::path from = words(family);
     const auto tokenizer = text::load_pair_tokenizer(from);
-    models::EncoderDecoderConfig config = models::find_encoder_decoder(family).defaults;
+    models::EncoderDecoderConfig config = models::pair_rules(family).defaults;
     config.vocab_size = tokenizer->side(text::Side::kSource).vocabulary_size();
     if (!tokenizer->shared()) {
       config.decoder_vocab_size = tokenizer->side(text::Side::kTarget).vocabulary_size();
@@ -59,9 +59,9 @@ class PairFurther : public test::PairFiles, public ::testing::WithParamInterface
     config.encoder_attention_heads = config.decoder_attention_heads = 2;
     config.encoder_ffn_dim = config.decoder_ffn_dim = 24;
     config.max_source_positions = config.max_target_positions = 64;
-    config.attention_window = {4};
-    config.block_size = 4;
-    config.num_random_blocks = 1;
+    config.own.set("attention_window", std::vector<std::int64_t>{4});
+    config.own.set("block_size", std::int64_t{4});
+    config.own.set("num_random_blocks", std::int64_t{1});
     config.eos_token_id = tokenizer->find("</s>", text::Side::kTarget).value();
     config.pad_token_id = tokenizer->find("<pad>", text::Side::kTarget).value();
     config.decoder_start_token_id = family == "led" ? config.eos_token_id : config.pad_token_id;

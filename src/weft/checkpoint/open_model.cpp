@@ -4,12 +4,12 @@
 
 #include <utility>
 
-#include "weft/checkpoint/encoder_decoder/config_json.h"
 #include "weft/checkpoint/in_file/heads.h"
 #include "weft/checkpoint/model_kind.h"
 #include "weft/checkpoint/sentence/sentence_directory.h"
 #include "weft/models/families/causal_family.h"
 #include "weft/models/families/json/encoder_json.h"
+#include "weft/models/families/json/pair_json.h"
 
 namespace weft::checkpoint {
 
@@ -51,7 +51,7 @@ models::Head OpenedModel::head() const {
 const models::EncoderDecoderConfig& OpenedModel::encoder_decoder_config() const {
   if (!pair_) {
     require_encoder_decoder(json_, path_);
-    pair_ = encoder_decoder_from_json(json_, path_);
+    pair_ = models::pair_from_json(json_, path_);
   }
   return *pair_;
 }

@@ -51,7 +51,7 @@ class OpenedModel {
   /// the head open, it is `wanted` if the weights hold that one, whatever else they would fit (choose_head()). Whether
   /// that makes it another one than it was.
   bool prefer(models::Head wanted) const;
-  /// Errors: kUnsupported for what is no encoder-decoder, as encoder_config(); those of encoder_decoder_from_json().
+  /// Errors: kUnsupported for what is no encoder-decoder, as encoder_config(); those of pair_from_json().
   const models::EncoderDecoderConfig& encoder_decoder_config() const;
   /// What it is where it is a decoder of transformers, a Transformer-XL or a Reformer; null otherwise.
   const models::CausalFamily* published_decoder() const;

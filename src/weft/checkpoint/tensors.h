@@ -12,11 +12,11 @@
 
 #include "weft/formats/safetensors.h"
 #include "weft/formats/tensor_file.h"
+#include "weft/models/weight_map.h"
 
 namespace weft::checkpoint {
 
-/// Tensors by name, in the order in which they are written or were found.
-using NamedTensors = std::vector<std::pair<std::string, at::Tensor>>;
+using models::NamedTensors;
 
 /// Writes tensors of any device and stride, contiguous and on the CPU, atomically. Errors: kIo; kArgument for a dtype
 /// that the format does not have or a name given twice.

@@ -12,6 +12,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -69,6 +70,17 @@ class OwnFields {
       });
     }
   }
+  /// Gives the field of that name the value, where there is one of that type.
+  template <typename Value>
+  void set(std::string_view name, const Value& given) {
+    each([&](const FieldRule& rule, auto& value) {
+      if constexpr (std::is_same_v<std::remove_cvref_t<decltype(value)>, Value>) {
+        if (rule.name == name) {
+          value = given;
+        }
+      }
+    });
+  }
   /// Whether there is a field of that name.
   bool has(std::string_view name) const {
     bool found = false;
@@ -78,8 +90,8 @@ class OwnFields {
 
  private:
   /// Where a value lies; one of the types of Field.
-  using Place = std::variant<bool*, std::int64_t*, double*, std::string*, std::vector<std::string>*,
-                             std::vector<std::int64_t>*>;
+  using Place =
+      std::variant<bool*, std::int64_t*, double*, std::string*, std::vector<std::string>*, std::vector<std::int64_t>*>;
   using Visit = std::function<void(const FieldRule&, const Place&)>;
 
   struct Held {

@@ -3,7 +3,6 @@
 #include "weft/models/encoder_decoder.h"
 
 #include <ATen/ops/empty.h>
-#include <ATen/ops/zeros_like.h>
 #include <c10/core/GradMode.h>
 
 #include <cmath>
@@ -15,7 +14,7 @@
 #include "weft/layers/inference/packed_weight.h"
 #include "weft/layers/inference/packing_for_steps.h"
 #include "weft/models/encoder/passes.h"
-#include "weft/models/families/encoder_decoder_family.h"
+#include "weft/models/families/pair_rules.h"
 #include "weft/models/heads/vocabulary_head.h"
 #include "weft/models/stack/batch_rows.h"
 #include "weft/models/stack/initialize.h"
@@ -43,9 +42,7 @@ void check_target_tokens(const EncoderDecoderConfig& config, const at::Tensor& i
 EncoderDecoderConfig checked_pair(const EncoderDecoderConfig& config, const EncoderOptions& options) {
   validate(config, "model config");
   check_options(options);
-  const bool for_blocks = !options.attention_type.empty() || options.block_size > 0 || options.random_blocks >= 0;
-  require(!for_blocks || find_encoder_decoder(config.model_type).takes_encoder_attention_type,
-          "attention_type, block_size and random_blocks are for bigbird_pegasus, but the model is ", config.model_type);
+  with_options(config, options);                                     // refuses what the family has not got
   check_mechanisms(encoder_stack(config, options), "model config");  // before any tensor
   return config;
 }
@@ -73,13 +70,8 @@ EncoderBatch source_batch(const EncoderDecoderConfig& config, const SourceText& 
   batch.ids = text.input_ids;
   batch.keep = mask(text.attention_mask, "attention_mask");
   batch.globals = mask(text.global_attention_mask, "global_attention_mask");
-  if (!batch.globals.defined() && find_encoder_decoder(config.model_type).first_token_is_global) {
-    if (batch.keep.defined()) {
-      batch.globals = batch.keep.cumsum(1).eq(1);  // padding may stand before it; that behind it is dropped below
-    } else {
-      batch.globals = at::zeros_like(text.input_ids, at::kBool);
-      batch.globals.select(1, 0).fill_(true);
-    }
+  if (!batch.globals.defined()) {
+    pair_rules(config).complete(batch);
   }
   if (batch.globals.defined() && batch.keep.defined()) {
     batch.globals = batch.globals.logical_and(batch.keep);
@@ -108,7 +100,7 @@ EncoderDecoderImpl::EncoderDecoderImpl(const EncoderDecoderConfig& config, const
       options_(encoder),
       encoder_(register_module("encoder", std::make_shared<StackImpl>(encoder_stack(config_, encoder), options))),
       decoder_(register_module("decoder", std::make_shared<StackImpl>(decoder_stack(config_), options))),
-      passes_(std::make_unique<EncoderPasses>(find_encoder_decoder(config_.model_type).passes(config_, encoder))),
+      passes_(std::make_unique<EncoderPasses>(pair_rules(config_).passes(config_, encoder))),
       packed_head_(std::make_unique<layers::PackedWeight>()) {
   if (!config.tie_word_embeddings) {
     head_ = register_parameter("head", at::empty({config.target_vocab_size(), config.d_model}, options));

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "weft/models/encoder_model.h"
-#include "weft/models/families/encoder_decoder_family.h"
+#include "weft/models/families/pair_rules.h"
 #include "weft/models/stack/stack_config.h"
 
 namespace weft::models {
@@ -109,15 +109,8 @@ void finish(StackConfig& stack, const EncoderDecoderConfig& config) {
 
 }  // namespace
 
-std::string replacing_attention(const EncoderDecoderConfig& config, const EncoderOptions& options, std::int64_t layer) {
-  if (!options.attention.empty() || config.encoder_attention.empty()) {
-    return options.attention;
-  }
-  return of_layer(config.encoder_attention, layer);
-}
-
 StackConfig encoder_stack(const EncoderDecoderConfig& config, const EncoderOptions& options) {
-  const EncoderDecoderFamily& family = find_encoder_decoder(config.model_type);
+  const PairRules& rules = pair_rules(config);
   StackConfig stack;
   stack.length_field = "max_source_positions";
   stack.attention_field = options.attention.empty() ? "encoder_attention" : "attention";
@@ -127,8 +120,8 @@ StackConfig encoder_stack(const EncoderDecoderConfig& config, const EncoderOptio
     block.intermediate_size = config.encoder_ffn_dim;
     block.maximum_length = config.max_source_positions;
     const std::string given = replacing_attention(config, options, layer);
-    block.attention = given.empty() ? family.encoder_attention(config, options, layer) : given;
-    block.self_attention = family.encoder_layer(config, options, !given.empty());
+    block.attention = given.empty() ? rules.encoder_attention(config, options, layer) : given;
+    block.self_attention = rules.encoder_layer(config, options, !given.empty());
     if (!options.attention.empty()) {
       block.directory.clear();  // what was asked for beside the config names files where it was asked
     }
@@ -173,11 +166,11 @@ void validate(const EncoderDecoderConfig& config, std::string_view where) {
           " must be below decoder_layers ", config.decoder_layers);
   require(config.alignment_head < config.decoder_attention_heads, where, ": alignment_head ", config.alignment_head,
           " must be below decoder_attention_heads ", config.decoder_attention_heads);
-  const EncoderDecoderFamily& family = find_encoder_decoder(config.model_type);
-  require(!has_one_length(family) || config.max_source_positions == config.max_target_positions, where, ": ",
+  const PairRules& rules = pair_rules(config);
+  require(!rules.has_one_length() || config.max_source_positions == config.max_target_positions, where, ": ",
           config.model_type, " has as many positions for a target as for a source, found ", config.max_target_positions,
           " and ", config.max_source_positions);
-  family.check(config, where);
+  rules.check(config, where);
   check_mechanisms(encoder_stack(config, {}), where);
   const StackConfig decoder = decoder_stack(config);
   check_mechanisms(decoder, where);

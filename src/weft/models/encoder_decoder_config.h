@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The configuration of an encoder-decoder: Weft's own (`model_type` "weft"), and those of Hugging Face's families, each
-// of which is a set of defaults for the same fields (families/encoder_decoder_family.h).
+// of which is a set of defaults for the same fields (families/pair_rules.h).
 #pragma once
 
 #include <cstdint>
@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "weft/core/fields.h"
+#include "weft/core/own_fields.h"
 
 namespace weft::models {
 
@@ -38,10 +39,6 @@ struct EncoderDecoderConfig {
   std::int64_t encoder_full_until = 0;
   std::vector<std::string> decoder_attention = {"full"};
   std::vector<std::string> cross_attention = {"full"};
-  std::vector<std::int64_t> attention_window = {512};
-  std::string attention_type = "block_sparse";
-  std::int64_t block_size = 64;
-  std::int64_t num_random_blocks = 3;
   double dropout = 0.0;
   double attention_dropout = 0.0;
   double init_std = 0.02;
@@ -59,6 +56,7 @@ struct EncoderDecoderConfig {
   std::string tokenizer_class = "bytes";
 
   // Kept beside the field list.
+  OwnFields own = {};               ///< fields that its family alone has
   std::string model_type = "weft";  ///< the family: weft, or one of kEncoderDecoderTypes
   /// Members of a Hugging Face config.json that are no fields (num_beams, forced_eos_token_id, ...): a JSON object as
   /// text, which is written back as it was; empty: none.
@@ -68,11 +66,6 @@ struct EncoderDecoderConfig {
 
   /// Ids of the target.
   std::int64_t target_vocab_size() const noexcept { return decoder_vocab_size > 0 ? decoder_vocab_size : vocab_size; }
-  /// Of a layer of the encoder, in tokens over both sides (led).
-  std::int64_t attention_window_of(std::int64_t layer) const {
-    return attention_window.size() == 1 ? attention_window.front()
-                                        : attention_window.at(static_cast<std::size_t>(layer));
-  }
 
   template <typename Visitor>
   static void fields(Visitor&& visit) {
@@ -125,15 +118,6 @@ struct EncoderDecoderConfig {
         Field{"decoder_attention", &C::decoder_attention, "mechanism or pattern of the decoder: one, or one a layer"});
     visit(Field{"cross_attention", &C::cross_attention,
                 "mechanism or pattern from target to source: one, or one a layer"});
-    visit(Field{"attention_window", &C::attention_window,
-                "tokens of the encoder's window, half of them on each side: one number, or one for each layer (led)"});
-    visit(
-        Field{"attention_type", &C::attention_type, "sparse or full attention of the encoder (bigbird_pegasus)"}.one_of(
-            {"block_sparse", "original_full"}));
-    visit(Field{"block_size", &C::block_size, "tokens in a block (bigbird_pegasus)"}.range(1, 1 << 16));
-    visit(Field{"num_random_blocks", &C::num_random_blocks,
-                "random blocks that each block of queries attends to (bigbird_pegasus)"}
-              .range(0, 1 << 16));
   }
 
   template <typename Visitor>

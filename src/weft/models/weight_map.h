@@ -14,6 +14,9 @@
 
 namespace weft::models {
 
+/// Tensors by name, in the order in which they are written or were found.
+using NamedTensors = std::vector<std::pair<std::string, at::Tensor>>;
+
 /// Where one of Weft's parameters lies in a file.
 struct HuggingFaceNames {
   /// One name, or the three (query, key, value) whose tensors lie under each other in Weft's.
@@ -38,7 +41,7 @@ struct WeightMap {
   std::string asked_attention = {};
   /// Tensors of a file that belong to no parameter: what `transformers` keeps of its constants and warns of where it
   /// is missing. Written behind the parameters, and never read.
-  std::vector<std::pair<std::string, at::Tensor>> constants = {};
+  NamedTensors constants = {};
   bool asked_may_be_new = false;  ///< those parameters begin anew
   bool takes_float64 = false;
   std::string model = "the model in config.json";  ///< for the message of a tensor too many

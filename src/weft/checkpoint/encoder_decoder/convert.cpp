@@ -7,7 +7,7 @@
 
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
-#include "weft/models/families/encoder_decoder_family.h"
+#include "weft/models/families/pair_rules.h"
 
 namespace weft::checkpoint {
 namespace {
@@ -15,34 +15,33 @@ namespace {
 using models::EncoderDecoder;
 using models::EncoderDecoderConfig;
 
-/// One window for all layers, or one for each.
-void set_window(EncoderDecoderConfig& config, const std::vector<std::int64_t>& window) {
-  config.attention_window = window;
-  if (window.size() == 1) {
-    config.attention_window.resize(static_cast<std::size_t>(config.encoder_layers), window.front());
+/// Makes the config that of another family.
+void become(EncoderDecoderConfig& config, const std::string& to) {
+  std::string made;
+  for (const models::PairRules* family : models::pair_families()) {
+    if (family->adapt != nullptr) {
+      made += concat(made.empty() ? "" : " and ", family->model_type);
+      if (family->model_type == to) {
+        family->adapt(config);
+        return;
+      }
+    }
   }
-}
-
-void become_led(EncoderDecoderConfig& config) {
-  require(config.model_type == "bart", "convert makes an led out of a bart, found ", config.model_type);
-  require(!config.scale_embedding, "convert: an led does not scale its embeddings, but this bart does");
-  config.model_type = "led";
-  config.position_offset = 0;
-  set_window(config, {512});
+  fail(ErrorKind::kArgument, "convert makes ", made, " out of an encoder-decoder, found ", quote(to));
 }
 
 EncoderDecoderConfig longer_config(const EncoderDecoder& source, const PairConvertOptions& options) {
   EncoderDecoderConfig config = source->config();
-  require(options.to.empty() || options.to == "led", "convert makes led out of an encoder-decoder, found ",
-          quote(options.to));
-  if (options.to == "led") {
-    become_led(config);
+  if (!options.to.empty()) {
+    become(config, options.to);
   }
   if (!options.attention_window.empty()) {
-    require(config.model_type == "led" && options.attention.empty(), "convert: attention_window is for an led that ",
-            "keeps its windows, but the model is ", config.model_type,
+    constexpr std::string_view kWindow = "attention_window";
+    require(config.own.has(kWindow) && options.attention.empty(), "convert: ", kWindow, " is for an ",
+            models::pairs_with(kWindow), " that keeps its windows, but the model is ", config.model_type,
             options.attention.empty() ? "" : " and attention replaces them");
-    set_window(config, options.attention_window);
+    config.own.set(kWindow, options.attention_window);
+    models::pair_rules(config).complete_own(config);
   }
   if (!options.attention.empty()) {
     config.encoder_attention = options.attention;
@@ -54,7 +53,7 @@ EncoderDecoderConfig longer_config(const EncoderDecoder& source, const PairConve
             config.max_source_positions, " positions of a source that the model has to 16777216, found ",
             options.length);
     config.max_source_positions = options.length;
-    if (models::has_one_length(models::find_encoder_decoder(config.model_type))) {
+    if (models::pair_rules(config).has_one_length()) {
       config.max_target_positions = options.length;
     }
   }

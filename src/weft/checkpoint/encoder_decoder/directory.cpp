@@ -6,7 +6,6 @@
 #include <functional>
 
 #include "weft/checkpoint/attention_files.h"
-#include "weft/checkpoint/encoder_decoder/config_json.h"
 #include "weft/checkpoint/encoder_decoder/weights.h"
 #include "weft/checkpoint/in_file/wrapped_names.h"
 #include "weft/checkpoint/tokenizer_files.h"
@@ -14,7 +13,7 @@
 #include "weft/core/files.h"
 #include "weft/core/quote.h"
 #include "weft/core/version.h"
-#include "weft/text/hugging_face.h"
+#include "weft/models/families/pair_rules.h"
 
 namespace weft::checkpoint {
 namespace {
@@ -49,7 +48,7 @@ void write_pair(const std::filesystem::path& directory, const EncoderDecoder& mo
   save_tensors(directory / "model.safetensors", encoder_decoder_tensors(*model),
                {{"format", "pt"}, {"weft_version", std::string(kVersion)}});
   write_attention_files(directory, *model);
-  write_file_atomically(directory / "config.json", formats::print_json(encoder_decoder_to_json(*model), 2) + "\n");
+  write_file_atomically(directory / "config.json", formats::print_json(models::pair_to_json(*model), 2) + "\n");
 }
 
 void save(const std::filesystem::path& directory, const EncoderDecoder& model, const Companions& companions) {
@@ -97,18 +96,7 @@ EncoderDecoderConfig load_encoder_decoder_config(const OpenedModel& directory) {
 
 std::unique_ptr<text::PairTokenizer> load_pair_tokenizer(const OpenedModel& directory) {
   const EncoderDecoderConfig& config = directory.encoder_decoder_config();
-  if (config.model_type != "weft") {
-    return text::load_pair_tokenizer(directory.path());
-  }
-  require(config.eos_token_id >= 0, quote(directory.path().native(), 4096),
-          ": config.json: eos_token_id must be an id, found ", config.eos_token_id);
-  std::shared_ptr<const text::Tokenizer> words;
-  if (config.tokenizer_class == "huggingface") {
-    words = std::make_shared<const text::HuggingFaceTokenizer>(directory.path());  // and not bytes without its files
-  } else {
-    words = text::load_tokenizer(directory.path());
-  }
-  return text::make_pair_tokenizer(std::move(words), {.behind = {config.eos_token_id}});
+  return models::pair_rules(config).load_tokenizer(config, directory.path());
 }
 
 void save_encoder_decoder(const std::filesystem::path& directory, const EncoderDecoder& model,
@@ -128,8 +116,8 @@ void save_encoder_decoder(const std::filesystem::path& directory, const EncoderD
 
 void save_encoder_decoder(const std::filesystem::path& directory, const EncoderDecoder& model,
                           const text::PairTokenizer& tokenizer) {
-  if (model->config().model_type == "weft") {
-    save_encoder_decoder(directory, model, tokenizer.side(text::Side::kSource));
+  if (const text::Tokenizer* const one = models::pair_rules(model->config()).one_tokenizer(tokenizer)) {
+    save_encoder_decoder(directory, model, *one);
     return;
   }
   save(directory, model, [&](const std::filesystem::path& fresh) { tokenizer.save(fresh); });

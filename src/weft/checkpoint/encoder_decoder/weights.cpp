@@ -8,23 +8,22 @@
 #include <array>
 #include <stdexcept>
 
-#include "weft/attention/sinusoids.h"
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
-#include "weft/models/families/encoder_decoder_family.h"
 #include "weft/models/families/name_rows.h"
+#include "weft/models/families/pair_rules.h"
 
 namespace weft::checkpoint {
 namespace {
 
 using models::EncoderDecoderConfig;
-using models::EncoderDecoderFamily;
+using models::PairRules;
 
 constexpr const char* kOwnBias = "head_bias";
 constexpr const char* kBias = "final_logits_bias";
 constexpr const char* kHead = "lm_head.weight";
 
-bool is_own(const EncoderDecoderConfig& config) { return config.model_type == "weft"; }
+bool is_own(const EncoderDecoderConfig& config) { return models::pair_rules(config).is_own(); }
 
 std::string shared_table(const std::string& prefix) { return prefix + "shared.weight"; }
 std::string source_table(const std::string& prefix) { return prefix + "encoder.embed_tokens.weight"; }
@@ -45,8 +44,8 @@ bool are_equal(const formats::TensorFile& file, const std::string& one, const st
                              read_tensor(file, *first).equal(read_tensor(file, *second)));
 }
 
-std::string prefix_in(const formats::TensorFile& file, const EncoderDecoderFamily& family) {
-  const std::string prefix = concat(family.base_prefix, ".");
+std::string prefix_in(const formats::TensorFile& file, const PairRules& rules) {
+  const std::string prefix = concat(rules.base_prefix, ".");
   const auto& tensors = file.tensors();
   const bool prefixed = std::any_of(tensors.begin(), tensors.end(),
                                     [&](const formats::TensorInfo& info) { return info.name.starts_with(prefix); });
@@ -66,7 +65,7 @@ bool may_be_left(std::string_view name, const std::string& prefix, bool fixed_po
          std::find(copies.begin(), copies.end(), name) != copies.end();
 }
 
-std::vector<std::string> parts_of(const EncoderDecoderFamily& family, const EncoderDecoderFile& file,
+std::vector<std::string> parts_of(const PairRules& rules, const EncoderDecoderFile& file,
                                   const std::string& parameter) {
   if (parameter == "encoder.embeddings.tokens") {
     return {file.source_tokens};
@@ -77,7 +76,7 @@ std::vector<std::string> parts_of(const EncoderDecoderFamily& family, const Enco
   if (parameter == "head") {
     return {file.head};
   }
-  std::vector<std::string> parts = models::names_by_rows(family.names, parameter, file.prefix);
+  std::vector<std::string> parts = models::names_by_rows(rules.names, parameter, file.prefix);
   if (parts.empty()) {
     throw std::logic_error(concat("no Hugging Face name for ", parameter));
   }
@@ -87,7 +86,7 @@ std::vector<std::string> parts_of(const EncoderDecoderFamily& family, const Enco
 /// Where `transformers` looks for the tables of a model that is written.
 EncoderDecoderFile written_file(const EncoderDecoderConfig& config) {
   EncoderDecoderFile file;
-  file.prefix = concat(models::find_encoder_decoder(config.model_type).base_prefix, ".");
+  file.prefix = concat(models::pair_rules(config).base_prefix, ".");
   file.shares = config.share_embeddings;
   file.ties = config.tie_word_embeddings;
   file.source_tokens = file.shares ? shared_table(file.prefix) : source_table(file.prefix);
@@ -101,7 +100,7 @@ void add_copies(NamedTensors& tensors, const EncoderDecoderConfig& config, const
   const auto tensor = [&](const std::string& name) {
     return std::find_if(tensors.begin(), tensors.end(), [&](const auto& entry) { return entry.first == name; })->second;
   };
-  const bool by_field = models::find_encoder_decoder(config.model_type).shares_by_field;
+  const bool by_field = models::pair_rules(config).has_field("share_embeddings");
   const at::Tensor source = tensor(file.source_tokens);
   const at::Tensor target = tensor(file.target_tokens);
   if (file.shares && !file.ties) {
@@ -116,16 +115,6 @@ void add_copies(NamedTensors& tensors, const EncoderDecoderConfig& config, const
   }
 }
 
-void add_positions(NamedTensors& tensors, const EncoderDecoderConfig& config, const std::string& prefix) {
-  const auto waves = [&](std::int64_t count) {
-    return attention::sinusoidal_positions(0, count, config.d_model,
-                                           tensors.front().second.options().requires_grad(false),
-                                           config.position_embedding == "sinusoidal_halves");
-  };
-  tensors.emplace_back(prefix + "encoder.embed_positions.weight", waves(config.max_source_positions));
-  tensors.emplace_back(prefix + "decoder.embed_positions.weight", waves(config.max_target_positions));
-}
-
 }  // namespace
 
 std::vector<std::string> encoder_decoder_anchors(const EncoderDecoderConfig& config) {
@@ -133,26 +122,25 @@ std::vector<std::string> encoder_decoder_anchors(const EncoderDecoderConfig& con
     return {"encoder.embeddings.tokens"};
   }
   std::vector<std::string> anchors;
-  for (const std::string& prefix :
-       {concat(models::find_encoder_decoder(config.model_type).base_prefix, "."), std::string()}) {
+  for (const std::string& prefix : {concat(models::pair_rules(config).base_prefix, "."), std::string()}) {
     anchors.insert(anchors.end(), {shared_table(prefix), source_table(prefix), target_table(prefix)});
   }
   return anchors;
 }
 
 EncoderDecoderFile describe_encoder_decoder(const formats::TensorFile& file, const EncoderDecoderConfig& config) {
-  const EncoderDecoderFamily& family = models::find_encoder_decoder(config.model_type);
+  const PairRules& rules = models::pair_rules(config);
   EncoderDecoderFile found;
   if (is_own(config)) {
     found.shares = config.share_embeddings;
     found.ties = config.tie_word_embeddings;
     return found;
   }
-  found.prefix = prefix_in(file, family);
+  found.prefix = prefix_in(file, rules);
   const std::string shared = shared_table(found.prefix);
   const std::string source = source_table(found.prefix);
   const std::string target = target_table(found.prefix);
-  const bool apart = family.shares_by_field && !config.share_embeddings;
+  const bool apart = rules.has_field("share_embeddings") && !config.share_embeddings;
   found.source_tokens =
       first_of(file, apart ? std::vector{source, shared} : std::vector{source, shared, target, std::string(kHead)});
   found.target_tokens = first_of(
@@ -160,7 +148,7 @@ EncoderDecoderFile describe_encoder_decoder(const formats::TensorFile& file, con
   if (found.source_tokens.empty() || found.target_tokens.empty()) {
     fail(ErrorKind::kFormat, file.path().string(), ": has no token embeddings ", quote(apart ? source : shared),
          found.source_tokens.empty() ? "" : concat(" for the target, ", quote(target)),
-         ", which a model of the family ", family.model_type, " needs",
+         ", which a model of the family ", rules.model_type, " needs",
          name_that_is_there(file, source, [](const std::string&) { return true; }));
   }
   found.shares = !apart && are_equal(file, found.source_tokens, found.target_tokens);
@@ -182,8 +170,8 @@ WeightMap encoder_decoder_map(const EncoderDecoderFile& file, const EncoderDecod
     map.may_be_surplus = [](std::string_view name) { return name == kOwnBias; };
     return map;
   }
-  map.names = [file, type = config.model_type](const std::string& parameter) {
-    return HuggingFaceNames{.parts = parts_of(models::find_encoder_decoder(type), file, parameter)};
+  map.names = [file, &rules = models::pair_rules(config)](const std::string& parameter) {
+    return HuggingFaceNames{.parts = parts_of(rules, file, parameter)};
   };
   map.may_be_surplus = [prefix = file.prefix, fixed = has_fixed_positions(config)](std::string_view name) {
     return may_be_left(name, prefix, fixed);
@@ -227,8 +215,9 @@ NamedTensors encoder_decoder_tensors(const models::EncoderDecoderImpl& model) {
   const EncoderDecoderFile file = written_file(config);
   NamedTensors tensors = named_weights(model, encoder_decoder_map(file, config));
   add_copies(tensors, config, file);
-  if (models::find_encoder_decoder(config.model_type).saves_positions) {
-    add_positions(tensors, config, file.prefix);
+  const at::TensorOptions options = tensors.front().second.options().requires_grad(false);
+  for (auto& [name, constant] : models::pair_rules(config).constants(config, options)) {
+    tensors.emplace_back(file.prefix + name, constant);
   }
   const at::Tensor bias =
       model.head_bias().defined() ? model.head_bias() : at::zeros({config.target_vocab_size()}, at::kFloat);

@@ -7,14 +7,13 @@
 #include <algorithm>
 #include <optional>
 
-#include "weft/checkpoint/encoder_decoder/config_json.h"
 #include "weft/checkpoint/encoder_decoder/convert.h"
 #include "weft/checkpoint/encoder_directory.h"
 #include "weft/checkpoint/model_kind.h"
 #include "weft/cli/field_flags.h"
 #include "weft/cli/new_models/encoder_fields.h"
 #include "weft/core/error.h"
-#include "weft/models/families/encoder_decoder_family.h"
+#include "weft/models/families/pair_rules.h"
 #include "weft/text/hugging_face.h"
 #include "weft/text/pair/pair_tokenizer.h"
 
@@ -26,7 +25,7 @@ using models::EncoderDecoderConfig;
 
 EncoderDecoderConfig first_pair_config(const PairRequest& request) {
   if (request.config.empty()) {
-    return models::find_encoder_decoder(request.family).defaults;
+    return models::pair_rules(request.family).defaults;
   }
   formats::Json json = formats::read_json(named_by_user(request.config));
   if (!request.family.empty() && json.is_object()) {
@@ -37,14 +36,12 @@ EncoderDecoderConfig first_pair_config(const PairRequest& request) {
     json["model_type"] = request.family;
     json.erase("architectures");
   }
-  return checkpoint::encoder_decoder_from_json(json, request.config.parent_path());
+  return models::pair_from_json(json, request.config.parent_path());
 }
 
 /// Whether config.json of the family has the field.
 bool has_field(const EncoderDecoderConfig& config, std::string_view name) {
-  const auto& fields = models::find_encoder_decoder(config.model_type).fields;
-  return fields.empty() ||
-         std::any_of(fields.begin(), fields.end(), [&](const models::FieldName& known) { return known.weft == name; });
+  return models::pair_rules(config).has_field(name);
 }
 
 void check_fields_of_family(const EncoderDecoderConfig& config, const formats::Json& shape) {
@@ -100,7 +97,7 @@ EncoderDecoder fresh_pair(const PairRequest& request) {
     checkpoint::forget_directory(config);
   }
   formats::Json shape = request.shape;
-  if (models::has_one_length(models::find_encoder_decoder(config.model_type))) {
+  if (models::pair_rules(config).has_one_length()) {
     // One number in config.json: whichever was given is that of both.
     for (const auto& [given, other] : {std::pair{"max_source_positions", "max_target_positions"},
                                        std::pair{"max_target_positions", "max_source_positions"}}) {

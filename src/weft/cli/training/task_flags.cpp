@@ -46,9 +46,8 @@ const std::vector<std::string_view>& pair_shape_fields() {
     std::vector<std::string_view> shape =
         new_fields<models::EncoderDecoderConfig>({field_names<models::TransformerConfig>()});
     // Some follow from the tokeniser, others are those of published families.
-    const std::vector<std::string_view> published{"decoder_vocab_size", "position_offset",  "attention_bias",
-                                                  "encoder_full_until", "attention_window", "attention_type",
-                                                  "block_size",         "num_random_blocks"};
+    const std::vector<std::string_view> published{"decoder_vocab_size", "position_offset", "attention_bias",
+                                                  "encoder_full_until"};
     std::erase_if(shape,
                   [&](std::string_view name) { return name.ends_with("_token_id") || is_field(published, name); });
     return shape;

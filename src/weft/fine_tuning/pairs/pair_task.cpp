@@ -15,6 +15,7 @@
 #include "weft/fine_tuning/pairs/pair_scoring.h"
 #include "weft/fine_tuning/pairs/pair_writing.h"
 #include "weft/layers/attention/cross_attention.h"
+#include "weft/models/families/pair_rules.h"
 #include "weft/training/processes/process_group.h"
 #include "weft/training/text_task.h"
 
@@ -177,7 +178,7 @@ void PairTask::save(const std::filesystem::path& directory) const {
   if (!generation_.empty()) {
     write_file_atomically(directory / "generation_config.json", generation_);
   }
-  if (!generation_.empty() || model_->config().model_type != "weft") {
+  if (!generation_.empty() || !models::pair_rules(model_->config()).is_own()) {
     return;
   }
   // What writes texts with the model later searches as evaluation did.

@@ -17,6 +17,7 @@
 #include "weft/models/encoder_config.h"
 #include "weft/models/encoder_model.h"
 #include "weft/models/families/families.h"
+#include "weft/models/families/field_name.h"
 #include "weft/models/families/json/encoder_json.h"
 #include "weft/models/families/name_rows.h"
 #include "weft/text/hugging_face.h"
@@ -24,12 +25,6 @@
 namespace weft::models {
 
 struct EncoderBatch;
-
-/// A field of a config and what config.json calls it; empty: the family has not got it.
-struct FieldName {
-  std::string_view weft;
-  std::string_view hugging_face;
-};
 
 /// The rows below the heads, which all families have, and those of `own`.
 std::vector<NameRow> with_encoder_names(std::vector<NameRow> own);

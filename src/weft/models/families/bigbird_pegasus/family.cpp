@@ -2,13 +2,14 @@
 // BigBird-Pegasus (Zaheer et al. 2020): Pegasus with learned positions and without biases in attention; the encoder
 // attends as BigBird does, the decoder in full.
 #include "weft/models/encoder/block_sparse.h"
-#include "weft/models/families/encoder_decoder_family.h"
+#include "weft/models/families/bigbird_pegasus/config.h"
+#include "weft/models/families/pair_rules.h"
 
 namespace weft::models {
 namespace {
 
 EncoderDecoderConfig bigbird_pegasus_defaults() {
-  EncoderDecoderConfig config = bart_family().defaults;
+  EncoderDecoderConfig config = bart_rules().defaults;
   config.model_type = "bigbird_pegasus";
   config.vocab_size = 96103;
   config.encoder_layers = 16;
@@ -24,11 +25,13 @@ EncoderDecoderConfig bigbird_pegasus_defaults() {
   config.pad_token_id = 0;
   config.bos_token_id = 2;
   config.eos_token_id = 1;
+  config.own = OwnFields(BigBirdPegasusFields{});
   return config;
 }
 
 BlockSparse sparse_source(const EncoderDecoderConfig& config, const EncoderOptions& options) {
-  return block_sparse({config.attention_type, config.block_size, config.num_random_blocks}, options);
+  const auto& own = config.own.get<BigBirdPegasusFields>();
+  return block_sparse({own.attention_type, own.block_size, own.num_random_blocks}, options);
 }
 
 std::string source_attention(const EncoderDecoderConfig& config, const EncoderOptions& options, std::int64_t layer) {
@@ -42,7 +45,7 @@ layers::SelfAttentionFactory source_layer(const EncoderDecoderConfig& config, co
 
 PassSettings source_passes(const EncoderDecoderConfig& config, const EncoderOptions& options) {
   const BlockSparse sparse = sparse_source(config, options);
-  PassSettings settings = one_pass(config, options);
+  PassSettings settings = one_source_pass(config, options);
   settings.full_until = replacing_attention(config, options, 0).empty() ? sparse.full_until() : -1;
   settings.pad_like_hf = options.pad_like_hf;
   settings.random = options.random;
@@ -59,33 +62,30 @@ std::vector<NameRow> bigbird_pegasus_names() {
       {"encoder.norm", {"~encoder.layernorm_embedding"}},
       {"decoder.norm", {"~decoder.layernorm_embedding"}},
   };
-  names.insert(names.end(), bart_family().names.begin(), bart_family().names.end());
+  names.insert(names.end(), bart_rules().names.begin(), bart_rules().names.end());
   return names;
 }
 
-EncoderDecoderFamily make_bigbird_pegasus() {
-  EncoderDecoderFamily family = bart_family();
-  family.model_type = "bigbird_pegasus";
-  family.class_name = "BigBirdPegasusForConditionalGeneration";
-  family.base_class = "BigBirdPegasusModel";
-  family.defaults = bigbird_pegasus_defaults();
-  for (const std::string_view field : {"attention_type", "block_size", "num_random_blocks"}) {
-    family.fields.push_back({field, field});
-  }
-  family.fields.push_back({"attention_bias", "use_bias"});
-  family.names = bigbird_pegasus_names();
-  family.takes_encoder_attention_type = true;
-  family.encoder_attention = source_attention;
-  family.encoder_layer = source_layer;
-  family.passes = source_passes;
-  return family;
+PairRules make_bigbird_pegasus() {
+  PairRules rules = bart_rules();
+  rules.model_type = "bigbird_pegasus";
+  rules.class_name = "BigBirdPegasusForConditionalGeneration";
+  rules.base_class = "BigBirdPegasusModel";
+  rules.defaults = bigbird_pegasus_defaults();
+  rules.fields.push_back({"attention_bias", "use_bias"});
+  rules.names = bigbird_pegasus_names();
+  rules.second_names.push_back({"attention_probs_dropout_prob", "attention_dropout"});
+  rules.encoder_attention = source_attention;
+  rules.encoder_layer = source_layer;
+  rules.passes = source_passes;
+  return rules;
 }
 
 }  // namespace
 
-const EncoderDecoderFamily& bigbird_pegasus_family() {
-  static const EncoderDecoderFamily family = make_bigbird_pegasus();
-  return family;
+const PairRules& bigbird_pegasus_rules() {
+  static const PairRules rules = make_bigbird_pegasus();
+  return rules;
 }
 
 }  // namespace weft::models

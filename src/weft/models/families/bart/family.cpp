@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // BART (Lewis et al. 2020): post-norm, learned positions whose table begins with two idle rows, one table of tokens for
 // source, target and head.
-#include "weft/models/families/encoder_decoder_family.h"
+#include "weft/models/families/pair_rules.h"
 
 namespace weft::models {
 namespace {
@@ -90,22 +90,25 @@ std::vector<NameRow> bart_names() {
   };
 }
 
-EncoderDecoderFamily make_bart() {
-  EncoderDecoderFamily family;
-  family.model_type = "bart";
-  family.class_name = "BartForConditionalGeneration";
-  family.base_class = "BartModel";
-  family.defaults = bart_defaults();
-  family.fields = bart_fields();
-  family.names = bart_names();
-  return family;
+PairRules make_bart() {
+  PairRules rules;
+  rules.model_type = "bart";
+  rules.class_name = "BartForConditionalGeneration";
+  rules.base_class = "BartModel";
+  rules.defaults = bart_defaults();
+  rules.fields = bart_fields();
+  rules.second_names = {{"hidden_size", "d_model"},
+                        {"num_hidden_layers", "encoder_layers"},
+                        {"num_attention_heads", "encoder_attention_heads"}};
+  rules.names = bart_names();
+  return rules;
 }
 
 }  // namespace
 
-const EncoderDecoderFamily& bart_family() {
-  static const EncoderDecoderFamily family = make_bart();
-  return family;
+const PairRules& bart_rules() {
+  static const PairRules rules = make_bart();
+  return rules;
 }
 
 }  // namespace weft::models

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// The table of encoder-decoders, and what families share.
+#include "weft/models/families/pair_rules.h"
+
+#include <algorithm>
+#include <array>
+
+#include "weft/core/error.h"
+#include "weft/core/joined.h"
+#include "weft/core/quote.h"
+
+namespace weft::models {
+
+std::string_view PairRules::name_of(std::string_view field) const {
+  const auto found =
+      std::find_if(fields.begin(), fields.end(), [&](const FieldName& known) { return known.weft == field; });
+  return found == fields.end() ? std::string_view() : found->hugging_face;
+}
+
+bool PairRules::has_field(std::string_view field) const { return !name_of(field).empty() || defaults.own.has(field); }
+
+bool PairRules::has_one_length() const {
+  const std::string_view source = name_of("max_source_positions");
+  return !source.empty() && source == name_of("max_target_positions");
+}
+
+std::span<const PairRules* const> pair_families() {
+  static const std::array families{&marian_rules(), &bart_rules(), &pegasus_rules(), &bigbird_pegasus_rules(),
+                                   &led_rules()};
+  return families;
+}
+
+const PairRules& pair_rules(std::string_view model_type) {
+  if (model_type == own_pair_rules().model_type) {
+    return own_pair_rules();
+  }
+  for (const PairRules* family : pair_families()) {
+    if (family->model_type == model_type) {
+      return *family;
+    }
+  }
+  const auto name = [](const PairRules* family) { return family->model_type; };
+  fail(ErrorKind::kArgument, "model_type of an encoder-decoder must be one of weft, ",
+       joined(pair_families(), ", ", name), ", found ", quote(model_type));
+}
+
+const PairRules& pair_rules_of_type(std::string_view written_type) {
+  return pair_rules(written_type == own_pair_rules().written_type ? own_pair_rules().model_type : written_type);
+}
+
+std::string pairs_with(std::string_view field) {
+  std::vector<std::string_view> names;
+  for (const PairRules* family : pair_families()) {
+    if (family->has_field(field)) {
+      names.push_back(family->model_type);
+    }
+  }
+  return joined(names, " and ", [](std::string_view name) { return name; });
+}
+
+void accept_pair(const EncoderDecoderConfig&, std::string_view) {}
+std::string full_source(const EncoderDecoderConfig&, const EncoderOptions&, std::int64_t) { return "full"; }
+layers::SelfAttentionFactory plain_source(const EncoderDecoderConfig&, const EncoderOptions&, bool) { return {}; }
+void complete_no_source(EncoderBatch&) {}
+NamedTensors no_constants(const EncoderDecoderConfig&, const at::TensorOptions&) { return {}; }
+const text::Tokenizer* no_one_tokenizer(const text::PairTokenizer&) { return nullptr; }
+void keep_own_fields(EncoderDecoderConfig&) {}
+
+std::unique_ptr<text::PairTokenizer> load_two_sides(const EncoderDecoderConfig&,
+                                                    const std::filesystem::path& directory) {
+  return text::load_pair_tokenizer(directory);
+}
+
+PassSettings one_source_pass(const EncoderDecoderConfig& config, const EncoderOptions&) {
+  PassSettings settings;
+  settings.padding_id = config.pad_token_id;
+  settings.position_rows = config.max_source_positions;
+  return settings;
+}
+
+std::string replacing_attention(const EncoderDecoderConfig& config, const EncoderOptions& options, std::int64_t layer) {
+  const std::vector<std::string>& list = config.encoder_attention;
+  if (!options.attention.empty() || list.empty()) {
+    return options.attention;
+  }
+  return list.size() == 1 ? list.front() : list.at(static_cast<std::size_t>(layer));
+}
+
+EncoderDecoderConfig with_options(const EncoderDecoderConfig& config, const EncoderOptions& options) {
+  EncoderDecoderConfig asked = config;
+  if (!options.attention.empty()) {
+    asked.encoder_attention = {options.attention};
+    asked.encoder_full_until = 0;  // belonged to the pattern that is replaced
+  }
+  const bool for_blocks = !options.attention_type.empty() || options.block_size > 0 || options.random_blocks >= 0;
+  require(!for_blocks || config.own.has("attention_type"), "attention_type, block_size and random_blocks are for ",
+          pairs_with("attention_type"), ", but the model is ", config.model_type);
+  if (!options.attention_type.empty()) {
+    asked.own.set("attention_type", options.attention_type);
+  }
+  if (options.block_size > 0) {
+    asked.own.set("block_size", options.block_size);
+  }
+  if (options.random_blocks >= 0) {
+    asked.own.set("num_random_blocks", options.random_blocks);
+  }
+  return asked;
+}
+
+}  // namespace weft::models
