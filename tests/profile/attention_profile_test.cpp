@@ -148,7 +148,7 @@ TEST(AttentionProfile, ShardsAreOneProfile) {
   expect_refused(other, "the texts");
   other = second;
   other.progress.complete = false;
-  expect_refused(other, "go on with --resume");
+  expect_refused(other, "go on with resume");
   other = second;
   other.parts[0].site.expression = "full";
   expect_refused(other, "the attention");

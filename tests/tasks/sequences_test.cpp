@@ -227,7 +227,7 @@ TEST_F(TranslateMarian, EverySentenceGetsItsLanguage) {
 }
 
 TEST_F(TranslateMarian, LanguagesThatAreNotThere) {
-  expect_error(ErrorKind::kArgument, {"the text", "'marian'", "--target-lang", "'de', 'fr'"},
+  expect_error(ErrorKind::kArgument, {"the text", "'marian'", "target_lang", "'de', 'fr'"},
                [&] { translate(model_, documents_, by_sentences()); });
   expect_error(ErrorKind::kArgument, {"'marian'", "'xx'", "'de', 'fr'"}, [&] { language_code(model_, "", "xx"); });
   EXPECT_EQ(language_code(model_, "en", ">>de<<"), ">>de<<") << "a language that is not named is not checked";

@@ -23,6 +23,7 @@
 #include "weft/core/cpu.h"
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
+#include "weft/core/system/option_name.h"
 #include "weft/core/version.h"
 #include "weft/kernels/fused.h"
 
@@ -191,6 +192,7 @@ void parse(CLI::App& app, int count, char** arguments) {
 }  // namespace
 
 int run(int count, char** arguments) {
+  name_options_as_flags();
   const VisibleOutput visible;
   try {
     CLI::App app{std::string(kAbout), "weft"};

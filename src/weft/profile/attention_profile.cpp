@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "weft/core/error.h"
+#include "weft/core/system/option_name.h"
 
 namespace weft::profile {
 namespace {
@@ -59,7 +60,7 @@ AttentionProfile merge_profiles(std::vector<AttentionProfile> shards, std::span<
   for (std::size_t i = 0; i < shards.size(); ++i) {
     const Progress& progress = shards[i].progress;
     require(progress.complete, names[i], ": the shard was stopped after ", progress.units,
-            " units of its texts; go on with --resume");
+            " units of its texts; go on with ", option("resume"));
     const std::string differs = difference(shards.front(), shards[i]);
     require(differs.empty(), names[i], ": ", differs, " of this profile and of ", names.front(), " differ");
     require(progress.shard < count && !seen[static_cast<std::size_t>(progress.shard)], names[i], ": shard ",

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "weft/core/system/option_name.h"
 #include "weft/formats/config_json.h"
 #include "weft/text/hugging_face.h"
 
@@ -38,8 +39,9 @@ struct LengthRule {
   std::int64_t stride = 0;   ///< tokens that a window shares with the one before it
   Overflow overflow = Overflow::kError;
   text::Truncation side = text::Truncation::kLongestFirst;
-  std::string model = "the model";                                   ///< in errors
-  std::string hint = "--truncate cuts the text there, and says so";  ///< of the error about a text that is too long
+  std::string model = "the model";  ///< in errors
+  std::string hint =
+      concat(option("truncate"), " cuts the text there, and says so");  ///< of the error about a text that is too long
 };
 
 /// A document's tokens: one window, or several.

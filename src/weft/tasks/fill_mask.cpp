@@ -10,6 +10,7 @@
 #include "weft/core/error.h"
 #include "weft/core/log.h"
 #include "weft/core/quote.h"
+#include "weft/core/system/option_name.h"
 #include "weft/core/work/pieces.h"
 #include "weft/tasks/decode/scores.h"
 
@@ -107,11 +108,11 @@ void check_masks(const TaskModel& task, const Document& document, const EncodedD
           " in place of the word to predict");
   const std::int64_t cut = all - static_cast<std::int64_t>(found);
   if (found == 0) {
-    throw Error(
-        ErrorKind::kArgument,
-        concat(document.name, ": its ", all == 1 ? "mask was" : concat(all, " masks were"),
-               " cut off: --truncate kept ", encoded.windows.front().ids.size(), " of ", encoded.tokens, " tokens"),
-        "without --truncate the text is read in windows");
+    throw Error(ErrorKind::kArgument,
+                concat(document.name, ": its ", all == 1 ? "mask was" : concat(all, " masks were"),
+                       " cut off: ", option("truncate"), " kept ", encoded.windows.front().ids.size(), " of ",
+                       encoded.tokens, " tokens"),
+                concat("without ", option("truncate"), " the text is read in windows"));
   }
   if (cut > 0) {
     log_warning(document.name, ": ", cut, " of ", all, " masks were cut off");

@@ -10,6 +10,7 @@
 #include "weft/checkpoint/sentence/torch_activation.h"
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
+#include "weft/core/system/option_name.h"
 #include "weft/tasks/decode/scores.h"
 
 namespace weft::tasks {
@@ -19,9 +20,6 @@ using formats::Json;
 using models::Head;
 
 constexpr const char* kBestWindow = "best_window";
-constexpr const char* kTooLong =
-    "--truncate cuts the longer of the two there, and says so; --windows reads the whole text in windows, of which the "
-    "best one counts";
 
 // What else a directory with that head is good for.
 const char* command_for(Head head) {
@@ -56,7 +54,8 @@ const checkpoint::TorchActivation* activation_of(const TaskModel& task, const Re
 LengthRule rule_of(const TaskModel& task, const RerankOptions& options) {
   LengthRule rule = options.windows ? windowed_texts(task, options.run, text::Truncation::kOnlySecond)
                                     : whole_texts(task, options.run);
-  rule.hint = kTooLong;
+  rule.hint = concat(option("truncate"), " cuts the longer of the two there, and says so; ", option("windows"),
+                     " reads the whole text in windows, of which the best one counts");
   return rule;
 }
 

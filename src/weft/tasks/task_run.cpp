@@ -3,6 +3,7 @@
 #include "weft/tasks/task_run.h"
 
 #include "weft/core/error.h"
+#include "weft/core/system/option_name.h"
 #include "weft/core/work/pieces.h"
 
 namespace weft::tasks {
@@ -90,7 +91,7 @@ LengthRule windowed_texts(const TaskModel& task, const RunOptions& options, text
 
 Error named_numeric_error(const TaskModel& task, const std::string& document, const Error& error) {
   return {error.kind(), concat(document, ", model ", task.name, ": ", error.what()),
-          "--check-tensors tells whether the model's weights hold NaN or infinity"};
+          concat(option("check_tensors"), " tells whether the model's weights hold NaN or infinity")};
 }
 
 std::span<const float> numbers(const at::Tensor& tensor) {

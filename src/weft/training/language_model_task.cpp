@@ -11,6 +11,7 @@
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
 #include "weft/core/random.h"
+#include "weft/core/system/option_name.h"
 #include "weft/data/resampled_rows.h"
 #include "weft/data/token_source.h"
 #include "weft/models/heads/model_scorer.h"
@@ -72,8 +73,8 @@ LanguageModelTask::LanguageModelTask(models::LanguageModel model, std::shared_pt
           trainer.label_smoothing);
   require(config.contrastive_weight == 0.0, "contrastive_weight is for an etc, which has global tokens, found ",
           config.contrastive_weight, " for a model that has none");
-  require(config.span_loss == 0.0 || !spans_.empty(),
-          "span_loss: no layer of the model learns spans; for example --attention 'span(max=1024)' does");
+  require(config.span_loss == 0.0 || !spans_.empty(), "span_loss: no layer of the model learns spans; for example ",
+          option("attention"), " 'span(max=1024)' does");
   if (processes().is_first()) {
     const std::string where = began_with_.empty() ? "the run" : quote(began_with_, 4096);
     text::warn_of_small_vocabulary(*tokenizer_, model_->config().vocab_size, where);

@@ -15,6 +15,7 @@
 #include "weft/core/files.h"
 #include "weft/core/log.h"
 #include "weft/core/quote.h"
+#include "weft/core/system/option_name.h"
 #include "weft/core/temporary_name.h"
 #include "weft/formats/json_members.h"
 
@@ -105,7 +106,7 @@ void RunDirectory::check_free(const fs::path& path) {
   if (fs::exists(status) && !(fs::is_directory(status) && fs::is_empty(path, error) && !error)) {
     throw Error(ErrorKind::kArgument,
                 concat(named(path), " exists and is not an empty folder: a new run cannot begin there"),
-                "choose another folder, or go on with the run in it by --resume");
+                concat("choose another folder, or go on with the run in it by ", option("resume")));
   }
   check_writable(path);
 }
@@ -149,7 +150,7 @@ RunDirectory RunDirectory::open(const fs::path& given) {
 RunDirectory RunDirectory::open_beside(const fs::path& given) {
   if (!ModelFile(given, kTraining).exists()) {
     throw Error(ErrorKind::kArgument, concat(named(given), " is no run directory: it has no ", kTraining),
-                "a new run begins without --resume");
+                concat("a new run begins without ", option("resume")));
   }
   return {canonical_path(given), Descriptor()};
 }

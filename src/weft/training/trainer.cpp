@@ -363,9 +363,9 @@ void Trainer::Loop::stop() {
   if (saved_step_ != state_.step) {
     save();
   }
-  throw Error(ErrorKind::kInterrupted,
-              concat("stopped after step ", state_.step, ", which is saved in ", quote(run_.path().native(), 4096)),
-              concat("go on with: weft train --resume --out ", quote(run_.path().native(), 4096)));
+  throw StoppedRun(
+      concat("stopped after step ", state_.step, ", which is saved in ", quote(run_.path().native(), 4096)),
+      run_.path());
 }
 
 TrainResult Trainer::Loop::result() const {

@@ -7,7 +7,9 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <utility>
 
+#include "weft/core/error.h"
 #include "weft/formats/config_json.h"
 #include "weft/training/run_directory.h"
 #include "weft/training/task.h"
@@ -27,6 +29,18 @@ struct TrainResult {
   formats::Json evaluation;  ///< of the last step, empty without held-out data: bits_per_byte, bytes, context, seconds
 };
 
+/// SIGINT or SIGTERM ended a run, whose state is saved: an Error of the kind kInterrupted that knows the run.
+class StoppedRun : public Error {
+ public:
+  StoppedRun(const std::string& message, std::filesystem::path run)
+      : Error(ErrorKind::kInterrupted, message), run_(std::move(run)) {}
+  /// The directory to go on in.
+  const std::filesystem::path& run() const noexcept { return run_; }
+
+ private:
+  std::filesystem::path run_;
+};
+
 /// A run that is set up and not yet running.
 class Trainer {
  public:
@@ -42,7 +56,7 @@ class Trainer {
   Trainer(Trainer&&) noexcept;
   ~Trainer();
 
-  /// Trains to the end and leaves a checkpoint there. Errors: kInterrupted after SIGINT or SIGTERM, once state is
+  /// Trains to the end and leaves a checkpoint there. Errors: StoppedRun after SIGINT or SIGTERM, once state is
   /// saved; kNumeric for a loss or gradient that is not finite; kIo. Each says which checkpoint stands.
   TrainResult run();
 

@@ -21,6 +21,7 @@
 
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
+#include "weft/core/system/option_name.h"
 
 namespace weft::checkpoint {
 namespace {
@@ -93,7 +94,7 @@ const TorchActivation& dense_activation(std::string_view path, std::string_view 
 }
 
 const TorchActivation& score_activation(std::string_view path, std::string_view where) {
-  constexpr const char* kHint = "raw scores (--raw-scores) need no activation";
+  const auto hint = [] { return concat("raw scores (", option("raw_scores"), ") need no activation"); };
   const std::string_view name = path.starts_with("torch.nn.") ? class_of_path(path) : std::string_view();
   const TorchActivation* const found = find_torch_activation(name);
   if (found != nullptr && found->of_score != nullptr) {
@@ -102,12 +103,12 @@ const TorchActivation& score_activation(std::string_view path, std::string_view 
   if (name == "Softmax") {
     throw Error(ErrorKind::kArgument,
                 concat(where, ": the activation ", quote(path), " gives the one label of each pair the score 1"),
-                kHint);
+                hint());
   }
   throw Error(ErrorKind::kArgument,
               concat(where, ": the activation is ", quote(path), "; expected a class of torch.nn, one of ",
                      names_of([](const TorchActivation& one) { return one.of_score != nullptr; })),
-              kHint);
+              hint());
 }
 
 }  // namespace weft::checkpoint

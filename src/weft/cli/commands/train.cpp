@@ -120,6 +120,10 @@ void run_train(const TrainOptions& options) {
     } else {
       train_one(options, requests.front(), threads);
     }
+  } catch (const training::StoppedRun& stopped) {
+    training::processes().announce_failure(stopped.what());
+    throw Error(stopped.kind(), stopped.what(),
+                concat("go on with: weft train --resume --out ", quote(stopped.run().native(), 4096)));
   } catch (const std::exception& error) {
     training::processes().announce_failure(error.what());
     throw;

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "weft/core/error.h"
+#include "weft/core/system/option_name.h"
 #include "weft/profile/propose/merge_heads.h"
 #include "weft/profile/propose/rewire.h"
 
@@ -98,9 +99,9 @@ std::vector<LayerProposal> propose(const AttentionProfile& profile, const Propos
                                    const LayoutCost& cost, const std::filesystem::path& directory) {
   check_fields(settings, "propose");
   require_complete(profile, "propose");
-  require(!settings.rewire || settings.attend != "cross",
-          "propose: --rewire connects the positions of one text again, ",
-          "and --attend cross proposes patterns from one text to another");
+  require(!settings.rewire || settings.attend != "cross", "propose: ", option("rewire"),
+          " connects the positions of one text again, and ", option("attend"),
+          " cross proposes patterns from one text to another");
   std::vector<LayerProposal> layers;
   for (const Part& part : profile.parts) {
     if (settings.attend != "both" && part.site.cross != (settings.attend == "cross")) {

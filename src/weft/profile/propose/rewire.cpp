@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "weft/core/error.h"
+#include "weft/core/system/option_name.h"
 #include "weft/inspect/graph/statistics.h"
 #include "weft/pattern/pattern.h"
 #include "weft/profile/prune/prune_file.h"
@@ -72,8 +73,8 @@ LayerProposal with_term(LayerProposal layer, const std::string& term) {
 class Stack {
  public:
   Stack(std::vector<LayerProposal> layers, double gap) : plain_(std::move(layers)), gap_(gap), length_(length()) {
-    require(length_ <= kLongestWired, "propose: --rewire measures up to ", kLongestWired, " tokens, found ", length_,
-            "; give a shorter --length");
+    require(length_ <= kLongestWired, "propose: ", option("rewire"), " measures up to ", kLongestWired,
+            " tokens, found ", length_, "; give a shorter ", option("length"));
     std::vector<std::string> had;
     had.reserve(plain_.size());
     for (const LayerProposal& layer : plain_) {
@@ -261,8 +262,8 @@ void rewire(std::vector<LayerProposal>& layers, const ProposeSettings& settings)
     auto rewired = stack_at(layers, numbers, settings.gap).rewired();
     require(rewired.has_value(), "propose: no ", kMostKeys,
             " global or random keys restore what the patterns connected",
-            settings.gap > 0 ? concat(", with a gap of ", settings.gap) : "",
-            "; ask for a smaller --gap, or for more --mass");
+            settings.gap > 0 ? concat(", with a gap of ", settings.gap) : "", "; ask for a smaller ", option("gap"),
+            ", or for more ", option("mass"));
     for (std::size_t layer = 0; layer < numbers.size(); ++layer) {
       LayerProposal& found = layers[numbers[layer]];
       found = std::move((*rewired)[layer]);

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "weft/core/error.h"
+#include "weft/core/system/option_name.h"
 #include "weft/profile/prune/units.h"
 
 namespace weft::profile {
@@ -87,14 +88,15 @@ std::int64_t cell_of(const Part& part, const AttentionProfile& profile, const Pr
   }
   if (settings.unit == "block") {
     require(settings.block % profile.tile == 0, "prune: blocks of ", settings.block,
-            " positions do not consist of tiles of ", profile.tile, ", which the profile has; give --block a multiple");
+            " positions do not consist of tiles of ", profile.tile, ", which the profile has; give ", option("block"),
+            " a multiple");
     return settings.block;
   }
   if (!part.sums.has_edges()) {
     throw Error(ErrorKind::kArgument,
                 concat("prune: ", part.site.name, " has texts of ", longest,
                        " tokens, and the profile has sums of edges for texts of up to ", profile.edge_limit),
-                "--unit block prunes by tiles, which it has");
+                concat(option("unit"), " block prunes by tiles, which it has"));
   }
   return 1;
 }

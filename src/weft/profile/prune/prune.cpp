@@ -10,6 +10,7 @@
 
 #include "weft/core/error.h"
 #include "weft/core/random.h"
+#include "weft/core/system/option_name.h"
 #include "weft/profile/prune/window_control.h"
 
 namespace weft::profile {
@@ -139,7 +140,7 @@ class Pruner {
     };
     const double least = time_of(low);
     require(least <= settings_.time, "prune: the diagonal and one unit for each row take a share of ", least,
-            " of the time already, but --time is ", settings_.time);
+            " of the time already, but ", option("time"), " is ", settings_.time);
     double high = 1;
     constexpr int kSteps = 14;
     for (int step = 0; step < kSteps; ++step) {
@@ -243,18 +244,20 @@ void check_settings(const PruneSettings& settings, const std::string& where) {
                       static_cast<int>(settings.time > 0);
   if (budgets != 1) {
     throw Error(ErrorKind::kArgument,
-                concat(where, ": give one of --density, --mass and --time, above 0; found ", budgets),
-                "for example: --density 0.1, which prunes 90%");
+                concat(where, ": give one of ", option("density"), ", ", option("mass"), " and ", option("time"),
+                       ", above 0; found ", budgets),
+                concat("for example: ", option("density"), " 0.1, which prunes 90%"));
   }
   require(!settings.released || (settings.unit == "edge" && settings.density > 0 && settings.control == "none"), where,
-          ": --released counts edges by density; leave out --unit, --mass, --time and --control");
+          ": ", option("released"), " counts edges by density; leave out ", option("unit"), ", ", option("mass"), ", ",
+          option("time"), " and ", option("control"));
   require(settings.unit != "head" || settings.mass == 0, where,
-          ": the probabilities of every head sum to the same, so that --mass cannot rank heads; give --density or ",
-          "--time");
-  require(settings.unit != "head" || (settings.scope != "head" && settings.control != "window"), where,
-          ": --unit head goes with --scope global or layer, and --control random");
-  require(settings.unit == "edge" || settings.rank == "mass", where, ": --rank mean is for edges, found --unit ",
-          settings.unit);
+          ": the probabilities of every head sum to the same, so that ", option("mass"), " cannot rank heads; give ",
+          option("density"), " or ", option("time"));
+  require(settings.unit != "head" || (settings.scope != "head" && settings.control != "window"), where, ": ",
+          option("unit"), " head goes with ", option("scope"), " global or layer, and ", option("control"), " random");
+  require(settings.unit == "edge" || settings.rank == "mass", where, ": ", option("rank"), " mean is for edges, found ",
+          option("unit"), " ", settings.unit);
 }
 
 std::vector<PruneResult> prune(const AttentionProfile& profile, const PruneSettings& settings, const LayoutCost& cost,

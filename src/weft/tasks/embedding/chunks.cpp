@@ -15,6 +15,7 @@
 
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
+#include "weft/core/system/option_name.h"
 #include "weft/core/work/pieces.h"
 #include "weft/tasks/decode/scores.h"
 #include "weft/tasks/embedding/window_pooling.h"
@@ -238,7 +239,7 @@ EmbedRecipe chunk_recipe(const Embedder& embedder, const ChunkRun& run) {
                        ": chunks are pooled from their own tokens, but the model takes the first "
                        "token of a text for its vector (pooling ",
                        checkpoint::pooling_text(recipe.pooling.modes), ")"),
-                "--pooling mean takes the mean of a chunk's tokens");
+                concat(option("pooling"), " mean takes the mean of a chunk's tokens"));
   }
   return recipe;
 }

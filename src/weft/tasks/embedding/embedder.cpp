@@ -12,6 +12,7 @@
 #include "weft/checkpoint/sentence/cross_encoder.h"
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
+#include "weft/core/system/option_name.h"
 #include "weft/tasks/decode/scores.h"
 #include "weft/tasks/decode/tagged_tokens.h"
 #include "weft/tasks/embedding/sentence_limits.h"
@@ -32,7 +33,8 @@ void refuse_cross_encoder(const OpenedModel& directory, const std::optional<Sent
     throw Error(ErrorKind::kArgument,
                 concat(quote(directory.root().native(), 4096),
                        ": is a cross-encoder, which scores pairs of texts, and no embedder"),
-                "weft rerank scores texts for a query; --pooling mean embeds with the encoder below the head");
+                concat("weft rerank scores texts for a query; ", option("pooling"),
+                       " mean embeds with the encoder below the head"));
   }
 }
 

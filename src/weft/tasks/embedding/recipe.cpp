@@ -8,6 +8,7 @@
 #include "weft/checkpoint/sentence/module_files.h"
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
+#include "weft/core/system/option_name.h"
 
 namespace weft::tasks {
 namespace {
@@ -38,7 +39,7 @@ void take_modules(EmbedRecipe& recipe, const std::vector<SentenceModule>& module
   if (last == modules.size()) {
     throw Error(ErrorKind::kArgument,
                 concat(where, ": modules.json has no Pooling, so no module makes one vector of a text's tokens"),
-                "--pooling MODE says how");
+                concat(option("pooling"), " MODE says how"));
   }
   recipe.pooling = std::get<PoolingModule>(modules[last]);
   recipe.modules.assign(modules.begin() + static_cast<std::ptrdiff_t>(last) + 1, modules.end());

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "weft/core/system/option_name.h"
 #include "weft/tasks/profile/profile_units.h"
 #include "weft/tasks/sequences/taught_pair.h"
 #include "weft/tasks/task_run.h"
@@ -144,8 +145,8 @@ class PairUnits final : public ProfileUnits {
     std::vector<std::int64_t> lengths;
     UnitCounts counts{std::ssize(pairs_), 0};
     for (const Document& document : pairs_) {
-      TaughtPair pair =
-          taught_pair(texts_, config, document, {start_, options_.truncate, "--truncate cuts such texts"});
+      TaughtPair pair = taught_pair(texts_, config, document,
+                                    {start_, options_.truncate, concat(option("truncate"), " cuts such texts")});
       lengths.push_back(std::max(std::ssize(pair.source), std::ssize(pair.target)));
       counts.tokens += std::ssize(pair.source) + std::ssize(pair.target);
       sources.push_back(std::move(pair.source));

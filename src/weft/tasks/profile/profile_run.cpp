@@ -14,6 +14,7 @@
 #include "weft/core/interrupt.h"
 #include "weft/core/progress.h"
 #include "weft/core/quote.h"
+#include "weft/core/system/option_name.h"
 #include "weft/layers/attention/watched.h"
 #include "weft/tasks/profile/model_profile.h"
 #include "weft/training/evaluation/evaluation_mode.h"
@@ -56,7 +57,7 @@ class ProfileRun {
     const auto require_same = [&](bool is_same, const char* what) {
       if (!is_same) {
         throw Error(ErrorKind::kArgument, concat(where, " was begun with ", what),
-                    "leave --resume out to begin anew, or give what it was begun with");
+                    concat("leave ", option("resume"), " out to begin anew, or give what it was begun with"));
       }
     };
     require_same(done.model.digest == options_.model.digest && done.model.dtype == options_.model.dtype,
@@ -103,7 +104,7 @@ class ProfileRun {
       }
       if (stops) {
         throw Error(ErrorKind::kInterrupted, concat("stopped after ", profile_.data.tokens, " tokens"),
-                    concat("--resume goes on from ", quote(partial_path(options_.out).string(), 4096)));
+                    concat(option("resume"), " goes on from ", quote(partial_path(options_.out).string(), 4096)));
       }
     }
     if (unit < skip_) {
@@ -121,7 +122,7 @@ class ProfileRun {
     throw Error(ErrorKind::kArgument,
                 concat(quote(partial_path(options_.out).string(), 4096),
                        " was begun with other texts, or with other lengths or batches of them"),
-                "leave --resume out to begin anew, or give what it was begun with");
+                concat("leave ", option("resume"), " out to begin anew, or give what it was begun with"));
   }
 
   void save(const std::filesystem::path& path) {

@@ -14,6 +14,7 @@
 #include "weft/core/error.h"
 #include "weft/core/interrupt.h"
 #include "weft/core/progress.h"
+#include "weft/core/system/option_name.h"
 #include "weft/core/work/pieces.h"
 #include "weft/generation/settings/read_settings.h"
 #include "weft/layers/attention/cross_attention.h"
@@ -38,11 +39,13 @@ AlignmentSite resolved_site(AlignmentSite site, const models::EncoderDecoderConf
   if (site.layer < 0) {
     site.layer = site.shift ? (layers - 1) / 2 : std::max<std::int64_t>(0, layers - 2);
   }
-  require(site.layer < layers, name, ": the decoder has layers 0 to ", layers - 1, ", but --layer is ", site.layer);
+  require(site.layer < layers, name, ": the decoder has layers 0 to ", layers - 1, ", but ", option("layer"), " is ",
+          site.layer);
   for (const std::int64_t head : site.heads) {
-    require(std::count(site.heads.begin(), site.heads.end(), head) == 1, name, ": --heads names head ", head, " twice");
-    require(head >= 0 && head < heads, name, ": a layer of the decoder has heads 0 to ", heads - 1,
-            ", but --heads names ", head);
+    require(std::count(site.heads.begin(), site.heads.end(), head) == 1, name, ": ", option("heads"), " names head ",
+            head, " twice");
+    require(head >= 0 && head < heads, name, ": a layer of the decoder has heads 0 to ", heads - 1, ", but ",
+            option("heads"), " names ", head);
   }
   return site;
 }
@@ -124,8 +127,8 @@ class Alignment {
     if (side == text::Side::kTarget || codes.empty() || (!own.empty() && text.starts_with(own))) {
       return {};
     }
-    require(!model_.code.empty(), model_.texts.name, " writes several languages: name one with --target-lang; it has ",
-            some_codes(codes));
+    require(!model_.code.empty(), model_.texts.name, " writes several languages: name one with ", option("target_lang"),
+            "; it has ", some_codes(codes));
     return model_.code;
   }
 
@@ -133,7 +136,8 @@ class Alignment {
     if (tokens > longest && !model_.skip_long) {
       throw TextTooLong(
           concat(name, ": the ", side, " has ", tokens, " tokens, but ", model_.texts.name, " reads ", longest),
-          "align shorter texts, sentence by sentence; --skip-long leaves such pairs without links");
+          concat("align shorter texts, sentence by sentence; ", option("skip_long"),
+                 " leaves such pairs without links"));
     }
     return tokens <= longest;
   }

@@ -10,6 +10,7 @@
 
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
+#include "weft/core/system/option_name.h"
 #include "weft/formats/dtype.h"
 #include "weft/generation/pair_decoder.h"
 #include "weft/generation/search/search.h"
@@ -100,7 +101,7 @@ class ModelWriter final : public Writer {
 std::int64_t longest_source(std::int64_t positions, std::int64_t tokenizer, std::int64_t asked,
                             const std::string& name) {
   const std::int64_t most = tokenizer > 0 ? std::min(positions, tokenizer) : positions;
-  require(asked <= most, name, " reads at most ", most, " tokens, but --max-source-length is ", asked);
+  require(asked <= most, name, " reads at most ", most, " tokens, but ", option("max_source_length"), " is ", asked);
   return asked > 0 ? asked : most;
 }
 

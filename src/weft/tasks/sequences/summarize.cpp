@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "weft/core/error.h"
+#include "weft/core/system/option_name.h"
 #include "weft/core/work/pieces.h"
 #include "weft/tasks/text_too_long.h"
 #include "weft/text/sentences/sentences.h"
@@ -26,7 +27,7 @@ std::int64_t cut_to_fit(const SequenceModel& model, const Document& document, co
   if (!options.truncate) {
     throw TextTooLong(
         concat(document.name, ": the text has ", tokens, " tokens, but ", model.name, " reads at most ", model.longest),
-        "cut it with --truncate, or take a model for longer texts");
+        concat("cut it with ", option("truncate"), ", or take a model for longer texts"));
   }
   // The frame of special tokens is that of an empty text: all but the first of them stand behind it.
   const Ids frame = model.tokenizer->encode("", text::Side::kSource);

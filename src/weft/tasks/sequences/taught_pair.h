@@ -20,7 +20,7 @@ struct TaughtPair {
 struct TaughtPairRule {
   std::int64_t start = 0;  ///< the decoder's first token
   bool truncate = false;   ///< cut what is longer than the model reads, instead of an error
-  const char* hint = "";   ///< what to do about such an error
+  std::string hint = {};   ///< what to do about such an error
 };
 
 /// document.first is the source, document.second the target. Errors: kArgument naming the document, for a text that is

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "weft/core/error.h"
+#include "weft/core/system/option_name.h"
 #include "weft/core/work/pieces.h"
 #include "weft/tasks/sequences/languages.h"
 #include "weft/text/hugging_face/texts.h"
@@ -45,8 +46,8 @@ class Translation {
     check_own_code(model_, task.text, document.name);
     const std::string own = own_code(task.text, codes_);
     require(!own.empty() || options_.code || codes_.empty(), document.name, ": ", model_.name,
-            " writes several languages: name one with --target-lang, or begin the text with its >>code<<; it has ",
-            some_codes(codes_));
+            " writes several languages: name one with ", option("target_lang"),
+            ", or begin the text with its >>code<<; it has ", some_codes(codes_));
     const std::string code = own.empty() ? options_.code.value_or("") : own;
     task.prefix = code.empty() ? code : code + " ";
     task.offset = behind_code(task.text, own);

@@ -14,6 +14,7 @@
 #include "weft/core/error.h"
 #include "weft/core/log.h"
 #include "weft/core/quote.h"
+#include "weft/core/system/option_name.h"
 
 namespace weft::training {
 namespace {
@@ -69,7 +70,7 @@ void offload_tensors(const std::filesystem::path& directory) {
   // NOLINTNEXTLINE(cppcoreguidelines-owning-memory): lives as long as the process
   the_allocator = new FileAllocator(directory);
   if (is_in_memory(directory)) {
-    write_log(LogLevel::kWarning, concat("--offload: ", quote(directory.native(), 4096),
+    write_log(LogLevel::kWarning, concat(option("offload"), ": ", quote(directory.native(), 4096),
                                          " lies in memory itself (tmpfs), which saves none: name a folder of a disk"));
   }
   c10::SetCPUAllocator(the_allocator, kPriority);

@@ -6,6 +6,7 @@
 
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
+#include "weft/core/system/option_name.h"
 #include "weft/formats/config_json.h"
 #include "weft/formats/json_members.h"
 #include "weft/training/trainer_config.h"
@@ -48,7 +49,7 @@ std::optional<std::string> run_dtype(const fs::path& model) {
   }
   if (dtype != "float32" && dtype != "bfloat16") {
     throw Error(ErrorKind::kFormat, concat(where, ": dtype must be float32 or bfloat16, found ", quote(dtype)),
-                "--dtype says how the model is computed, whatever the file says");
+                concat(option("dtype"), " says how the model is computed, whatever the file says"));
   }
   return dtype;
 }
