@@ -3,7 +3,8 @@
 
 Families are the rows of src/weft/models/families/list.inc. A name counts as an identifier or a part of one (`led_config`, `LedConfig`),
 as a word of a text (`"led"`) and as a folder that is included. A name that is called (`bigbird(...)`) is an expression of the pattern
-language, a text with a command in it ("weft init --family bert") is an example, and comments may tell whose idea something is.
+language, a text with a command in it ("weft init --family bert") is an example, comments may tell whose idea something is, and identifiers
+may have the name of a mechanism's folder (EtcStructure): that is a kind of attention, which any family may take.
 """
 import re
 
@@ -13,6 +14,7 @@ RULE = "family"
 ROOMS = set("layers models checkpoint data generation training tasks fine_tuning cli".split())
 FOLDER = "src/weft/models/families/"
 LIST = FOLDER + "list.inc"
+MECHANISM = re.compile(r"^src/weft/attention/mechanisms/(\w+)/")
 ROW = re.compile(r"^\s*WEFT_FAMILY\((\w+)\b", re.MULTILINE)
 OWN = {"weft"}  # a family, a namespace and a program
 COMPARED = re.compile(r"\bmodel_type(?:\(\)|_)?\s*[!=]=|[!=]=\s*(?:\w+(?:\(\))?(?:\.|->|::))*model_type\b")
@@ -32,13 +34,14 @@ def families(files):
 def offences(files):
     """Those of the sources outside of families' folders."""
     names = families(files)
+    kinds = names - {tuple(match.group(1).split("_")) for file in files if (match := MECHANISM.match(file.path))}
     for file in files:
         if file.is_cpp and file.room in ROOMS and not file.path.startswith(FOLDER):
             for number, line in enumerate(file.lines, start=1):
                 pieces = [piece for piece in PIECE.findall(line) if not piece.startswith(("//", "/*"))]
                 if COMPARED.search("".join(pieces)):
                     yield Offence(file.path, number, RULE, "found a comparison of model_type; ask the family or its blueprint")
-                for name in sorted(set(named(line, pieces, names))):
+                for name in sorted(set(named(line, pieces, names, kinds))):
                     yield Offence(file.path, number, RULE, f"found {name}; what is one family's belongs in {FOLDER}")
 
 
@@ -54,8 +57,8 @@ def check(files, exceptions):
         yield Offence("scripts/lint-exceptions.txt", line, "exception", f"found '{rule} {path} {name}', which nothing needs")
 
 
-def named(line, pieces, names):
-    """The families that a line of code names."""
+def named(line, pieces, names, kinds):
+    """The families that a line of code names; an identifier names one of `kinds`."""
     if line.lstrip().startswith("#"):
         included = INCLUDED.match(line)
         if included and tuple(included.group(1).split("_")) in names:
@@ -68,5 +71,5 @@ def named(line, pieces, names):
                     yield f'"{word}"'
         elif piece[0].isalpha():
             parts = tuple(part.lower() for word in piece.split("_") for part in CAMEL.split(word) if part)
-            if any(parts[i : i + len(name)] == name for name in names for i in range(len(parts))):
+            if any(parts[i : i + len(name)] == name for name in kinds for i in range(len(parts))):
                 yield piece
