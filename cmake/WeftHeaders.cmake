@@ -19,7 +19,7 @@ set(WEFT_PUBLIC_TORCH_HEADERS
     layers/blocks/companion_block.h layers/blocks/compressive_block.h layers/blocks/packed_block.h layers/blocks/plain_block.h
     layers/blocks/star_block.h layers/etc/etc_companions.h layers/etc/sentence_structure.h
     models/encoder_decoder.h models/encoder_model.h models/families/encoder_rules.h models/language_model.h models/stack/stack.h models/transformer_config.h
-    models/families/encoder_decoder_family.h
+    models/families/families.h models/families/pair_rules.h
     checkpoint/encoder_decoder/convert.h checkpoint/encoder_decoder/directory.h
     checkpoint/encoder_directory.h checkpoint/model_directory.h checkpoint/open_model.h checkpoint/tensors.h
     data/masking.h data/text_corpus.h data/window_sampler.h
