@@ -62,6 +62,7 @@ MechanismSpec pattern_mechanism(const Pattern& pattern) {
   spec.keeps_memory = pattern::is_by_distance(pattern.root());
   spec.files = pattern.files();
   spec.pattern = pattern;
+  spec.not_observed = "";
   return spec;
 }
 

@@ -68,6 +68,9 @@ struct MechanismSpec {
   std::int64_t latents = 0;  ///< learned companions that a layer packs its text into, and that this one attends to
   bool companions = false;   ///< queries, keys and values begin with those of companions that a call brings
                              ///< (AttentionContext::companions)
+  /// Why an observer sees nothing of its calls, a sentence without its end; empty: it sees all of them, because
+  /// forward() shows them (show_call()); absent: there is no softmax over edges.
+  std::optional<std::string> not_observed = {};
   std::vector<std::string> parameters = {};      ///< names that its module registers for what it learns
   std::vector<pattern::PatternFile> files = {};  ///< that the expression names, for whoever saves it elsewhere
   std::optional<pattern::Pattern> pattern = {};  ///< where the mechanism is one

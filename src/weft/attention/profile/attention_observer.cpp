@@ -23,22 +23,7 @@ void show_call(const AttentionImpl& mechanism, const AttentionContext& context, 
 }
 
 std::string why_not_observed(const MechanismSpec& spec) {
-  const bool has_ramps = spec.heads == 0;  // of spans that are learned; fixed ones list a reach for each head
-  if (spec.name == "span" && spec.brings_positions && has_ramps) {
-    return "span(positions=shared) has a table of distances and products with distances, and a profile knows one of "
-           "them";
-  }
-  if (spec.pattern || spec.name == "relative" || spec.name == "span") {
-    return {};
-  }
-  if (spec.latents > 0) {
-    return spec.name + " also attends to latents, which are no places of the text";
-  }
-  if (spec.companions) {
-    return spec.name + " also attends to global tokens, which are no places of the text";
-  }
-  return spec.name == "lsh" ? "lsh chooses its edges anew in every call"
-                            : spec.name + " has no softmax over edges, whose probabilities could be summed";
+  return spec.not_observed.value_or(spec.name + " has no softmax over edges, whose probabilities could be summed");
 }
 
 }  // namespace weft::attention

@@ -99,6 +99,16 @@ std::vector<std::string_view> families_with(std::string_view field) {
   return names;
 }
 
+std::string_view family_of_attention(std::string_view mechanism) {
+  for (const Family* family : encoder_families()) {
+    const std::string own = family->encoder->attention(family->encoder->base, {}, 0);
+    if (attention::parse_mechanism(own).name == mechanism) {
+      return family->name;
+    }
+  }
+  return {};
+}
+
 std::vector<NameRow> with_encoder_names(std::vector<NameRow> own) {
   std::vector<NameRow> names = {
       {"encoder.embeddings.tokens", {"~embeddings.word_embeddings.weight"}},

@@ -128,6 +128,9 @@ inline const EncoderRules& encoder_rules(const EncoderConfig& config) { return e
 /// The names of families that have the field, in the order of list.inc; of those that weft init makes.
 std::vector<std::string_view> families_with(std::string_view field);
 
+/// The family whose own attention is a mechanism of that name (MechanismSpec::name); empty where none is.
+std::string_view family_of_attention(std::string_view mechanism);
+
 /// The whole plan of a validated config.
 Blueprint blueprint(const EncoderConfig& config, Head head, const EncoderOptions& options);
 HeadPlan head_plan(const EncoderConfig& config, Head head);

@@ -3,6 +3,7 @@
 #include "weft/models/stack/stack_config.h"
 
 #include "weft/core/error.h"
+#include "weft/models/families/encoder_rules.h"
 
 namespace weft::models {
 namespace {
@@ -54,7 +55,7 @@ void check_latents(const MechanismSpec& spec, const layers::BlockConfig& block, 
 
 /// Names the family of encoders whose own attention the mechanism is; empty where there is none.
 std::string hint_of_family(const MechanismSpec& spec) {
-  const std::string_view family = spec.name == "little_bird" ? "littlebird" : spec.name == "global_local" ? "etc" : "";
+  const std::string_view family = family_of_attention(spec.name);
   return family.empty()
              ? std::string()
              : concat("it is the attention of ", family, ": weft init --family ", family,

@@ -75,6 +75,7 @@ MechanismSpec parse_etc(const std::string& expression) {
   spec.limits.causal = "its global tokens see the whole text, so that later tokens reach earlier ones";
   spec.limits.incremental = "its global tokens change with every token";
   spec.limits.cross = "its global tokens are those of one text";
+  spec.not_observed = "global_local also attends to global tokens, which are no places of the text";
   spec.limits.distances = "its own scores know the distance";
   spec.operations = [shape](const MechanismSite& site, std::int64_t length) {
     return etc_operations(shape, site, length);

@@ -84,6 +84,7 @@ MechanismSpec parse_little_bird(const std::string& expression) {
   spec.limits.causal = "its latents see the whole text, so that later tokens reach earlier ones";
   spec.limits.incremental = "its latents change with every token";
   spec.limits.cross = "its latents are those of one text";
+  spec.not_observed = "little_bird also attends to latents, which are no places of the text";
   spec.limits.distances = "its own scores know the distance";
   spec.operations = [settings](const MechanismSite& site, std::int64_t length) {
     return little_bird_operations(settings, site, length);

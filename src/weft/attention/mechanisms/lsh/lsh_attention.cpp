@@ -236,6 +236,7 @@ MechanismSpec parse_lsh(const std::string& expression) {
   spec.description = lsh_description(settings);
   spec.projections = Projections::kSharedQueryKey;
   spec.limits.cross = "its queries and keys are one projection of one text";
+  spec.not_observed = "lsh chooses its edges anew in every call";
   spec.limits.distances = "it sorts tokens by bucket, and neighbours of a bucket have no fixed distance";
   if (settings.form == HashForm::kChunks) {
     spec.limits.causal =

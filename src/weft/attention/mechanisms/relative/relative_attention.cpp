@@ -98,6 +98,7 @@ MechanismSpec parse_relative(const std::string& expression) {
   const Settings settings = settings_of(expression);
   spec.description = description_of(settings);
   spec.brings_positions = true;
+  spec.not_observed = "";
   spec.keeps_memory = true;
   spec.parameters = {"distances", "content_bias", "distance_bias"};
   spec.limits.cross = "positions of two texts have no distance";

@@ -123,6 +123,12 @@ MechanismSpec parse_span(const std::string& expression) {
     spec.heads = std::ssize(settings.reaches);
   }
   spec.keeps_memory = true;
+  // Ramps of learned spans are a table of distances; a profile knows it, or products with distances.
+  spec.not_observed =
+      settings.positions && settings.reaches.empty()
+          ? "span(positions=shared) has a table of distances and products with distances, and a profile "
+            "knows one of them"
+          : "";
   if (settings.positions) {
     spec.brings_positions = true;
     spec.parameters.emplace_back("positions");
