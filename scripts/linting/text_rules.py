@@ -21,7 +21,7 @@ CONDITION_NAME = re.compile(
     r"defined|__has_include|__x86_64__|__aarch64__|__AVX\w*|__AMX\w*|__SSE\w*|__F16C__|__FMA__|__ARM\w*|\w*CUDA\w*|\w*EXPORT\w*|_WIN32"
 )
 DEFINE = re.compile(r"^\s*#\s*define\s+(\w+)")
-OWN_MACRO = re.compile(r"WEFT_(REGISTER|EXPORT)\w*")
+OWN_MACRO = re.compile(r"WEFT_(REGISTER|EXPORT|FAMILY|ROW_k)\w*")
 CPP_CODE = re.compile(
     r"^\s*//(?!/)\s*("
     r"(if|for|while|switch)\s*\(.*\)\s*\{?$"

@@ -14,8 +14,8 @@
 namespace weft::attention {
 
 /// In the order of the registry's table.
-inline constexpr std::array<std::string_view, 10> kMechanismNames = {
-    "lsh", "linear", "relative", "span", "nystrom", "performer", "rfa", "linformer", "little_bird", "global_local"};
+inline constexpr auto kMechanismNames = std::to_array<std::string_view>(
+    {"lsh", "linear", "relative", "span", "nystrom", "performer", "rfa", "linformer", "little_bird", "global_local"});
 
 /// Errors: kExpression with a caret where `expression`, which is read as a pattern, names a mechanism; the message ends
 /// with `advice`. As pattern::tokenize() for a text that has no tokens.
