@@ -1,26 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // `weft info`: what a model or run directory holds. Weights are read only to be checked, and where several copies
 // of an encoder-decoder's token table may be equal.
-#include <array>
-#include <cstdint>
 #include <iostream>
 #include <memory>
 #include <optional>
 #include <string>
-#include <utility>
-#include <vector>
 
-#include "weft/checkpoint/encoder_decoder/directory.h"
-#include "weft/checkpoint/model_directory.h"
-#include "weft/cli/commands/attention_summary.h"
-#include "weft/cli/commands/pair_summary.h"
+#include "weft/checkpoint/open_model.h"
+#include "weft/cli/commands/card_rows.h"
 #include "weft/cli/commands/run_summary.h"
-#include "weft/cli/commands/sentence_summary.h"
 #include "weft/cli/commands/tensor_commands.h"
+#include "weft/cli/commands/tensor_listing.h"
 #include "weft/cli/help.h"
 #include "weft/cli/model_argument.h"
 #include "weft/cli/output.h"
 #include "weft/formats/tensor_file.h"
+#include "weft/tasks/card/card.h"
 
 namespace weft::cli {
 namespace {
@@ -50,76 +45,25 @@ std::string tensors_said(const InfoOptions& options, const formats::TensorFile& 
          (options.check_tensors ? not_finite_text(not_finite_json(weights)) : "");
 }
 
-// What a directory holds: for programs, and as rows for people.
-struct Description {
-  Json summary;
-  Rows rows;
-};
-
-void append(Rows& rows, const Rows& more) { rows.insert(rows.end(), more.begin(), more.end()); }
-
-Description describe_own(const checkpoint::OpenedModel& directory, const formats::TensorFile& weights) {
-  const models::TransformerConfig config = checkpoint::load_config(directory);
-  const std::int64_t length = config.max_position_embeddings;
-  const std::vector<AttentionSummary> attention = summarize_attention(config, length);
-  Description description{{{"family", "weft"},
-                           {"kind", config.is_decoder ? "decoder" : "encoder"},
-                           {"parameters", element_count(weights)},
-                           {"layers", config.num_hidden_layers},
-                           {"width", config.hidden_size},
-                           {"heads", config.num_attention_heads},
-                           {"positions", length},
-                           {"attention", attention_json(attention)},
-                           {"config", formats::to_json(config)}},
-                          model_rows(config, element_count(weights))};
-  append(description.rows, attention_rows(attention, length));
-  return description;
-}
-
-Description describe_pair(const checkpoint::OpenedModel& directory, const formats::TensorFile& weights) {
-  const models::EncoderDecoderConfig config = checkpoint::load_encoder_decoder_config(directory);
-  const PairAttentionSummary attention = summarize_attention(config);
-  Json summary = encoder_decoder_summary(config, weights, attention);
-  Rows rows = encoder_decoder_rows(summary, attention_rows(attention, config));
-  return {std::move(summary), std::move(rows)};
-}
-
-// A directory of Hugging Face: the config as it stands there is the user's own file.
-Description describe_encoder(const checkpoint::OpenedModel& directory, const formats::TensorFile&) {
-  Description description{encoder_summary(directory), {}};
-  description.rows = encoder_rows(description.summary);
-  if (const std::optional<Json> sentence = sentence_summary(directory)) {
-    description.summary["sentence_transformers"] = *sentence;
-    append(description.rows, sentence_rows(*sentence));
-  }
-  return description;
-}
-
-using Describe = Description (*)(const checkpoint::OpenedModel& directory, const formats::TensorFile& weights);
-constexpr std::array kDescriptions{checkpoint::Way<Describe>{checkpoint::Ability::kPredict, describe_own},
-                                   checkpoint::Way<Describe>{checkpoint::Ability::kDraw, describe_own},
-                                   checkpoint::Way<Describe>{checkpoint::Ability::kWrite, describe_pair},
-                                   checkpoint::Way<Describe>{checkpoint::Ability::kRead, describe_encoder}};
-
 void print_info(const InfoOptions& options) {
   const checkpoint::OpenedModel directory = checkpoint::open_model(options.directory);
-  const Describe describe = way_of(directory, kDescriptions);
-  // Its header only: no weight is read.
+  tasks::Card card = tasks::card_of(directory);
   const std::unique_ptr<formats::TensorFile> weights = formats::open_tensor_directory(directory.path());
-  Description description = describe(directory, *weights);
   const std::optional<Json> run = run_json(options.directory);
   if (options.json) {
     if (run) {
-      description.summary["training"] = *run;
+      card.json["training"] = *run;
     }
-    add_tensors(description.summary, options, *weights);
-    print_json(description.summary);
+    add_tensors(card.json, options, *weights);
+    print_json(card.json);
     return;
   }
+  Rows rows = card_rows(directory, card);
   if (run) {
-    append(description.rows, run_rows(*run, options.directory));
+    const Rows trained = run_rows(*run, options.directory);
+    rows.insert(rows.end(), trained.begin(), trained.end());
   }
-  std::cout << name_table(description.rows) << tensors_said(options, *weights);
+  std::cout << name_table(rows) << tensors_said(options, *weights);
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Summaries for `weft info` and for what is printed before a run.
+// What a run directory says of its run.
 #include "weft/cli/commands/run_summary.h"
 
 #include <utility>
@@ -7,8 +7,6 @@
 
 #include <ATen/ops/isfinite.h>
 
-#include "weft/checkpoint/encoder_directory.h"
-#include "weft/checkpoint/sentence/cross_encoder.h"
 #include "weft/checkpoint/tensors.h"
 #include "weft/cli/commands/table.h"
 #include "weft/cli/output.h"
@@ -19,7 +17,6 @@
 #include "weft/core/quote.h"
 #include "weft/formats/json_lines.h"
 #include "weft/formats/json_members.h"
-#include "weft/text/hugging_face.h"
 #include "weft/training/run/metrics_log.h"
 #include "weft/training/run_directory.h"
 
@@ -114,17 +111,6 @@ void add_task_rows(const Run& run, Rows& rows) {
 
 }  // namespace
 
-Rows model_rows(const models::TransformerConfig& config, std::int64_t parameters) {
-  const std::string kind = config.is_decoder ? "decoder" : "encoder";
-  return {{"model", concat("weft ", kind, ", ", digits(parameters), " parameters")},
-          {"shape", concat(counted(config.num_hidden_layers, "layer"), ", width ", config.hidden_size, ", ",
-                           counted(config.num_attention_heads, "head"), ", feed-forward ", config.feed_forward_size(),
-                           " (", config.hidden_act, ")")},
-          {"positions",
-           concat(config.position_embedding, ", made for ", digits(config.max_position_embeddings), " tokens")},
-          {"vocabulary", concat(config.tokenizer_class, ", ", digits(config.vocab_size), " ids")}};
-}
-
 std::optional<Json> run_json(const fs::path& directory) {
   const ModelFile training(directory, "training.json");
   if (!training.exists()) {
@@ -177,142 +163,6 @@ Rows run_rows(const Json& json, const fs::path& directory) {
                                          " bits per byte after step ", digits(evaluation["step"].get<std::int64_t>())));
   }
   return rows;
-}
-
-namespace {
-
-using formats::Json;
-
-std::string labels_text(const Json& labels) {
-  return joined(labels, ", ", [](const Json& label) { return label.get<std::string>(); });
-}
-
-bool has_labels(models::Head head) {
-  return head == models::Head::kSequenceClassification || head == models::Head::kTokenClassification;
-}
-
-}  // namespace
-
-Json encoder_summary(const checkpoint::OpenedModel& directory) {
-  const models::EncoderConfig config = checkpoint::load_encoder_config(directory);
-  const models::Head head = directory.head();
-  const models::EncoderModel model(config, head, models::EncoderOptions{}, at::TensorOptions().device(at::kMeta));
-  Json summary = {{"family", config.model_type},
-                  {"kind", "encoder"},
-                  {"head", models::to_string(head)},
-                  {"parameters", model->parameter_count()},
-                  {"layers", config.num_hidden_layers},
-                  {"width", config.hidden_size},
-                  {"heads", config.num_attention_heads},
-                  {"feed_forward", config.intermediate_size},
-                  {"positions", config.maximum_length()},
-                  {"vocabulary", config.vocab_size},
-                  {"labels", has_labels(head) ? Json(config.id2label) : Json::array()},
-                  {"tokenizer", text::HuggingFaceTokenizer::present_in(directory.path())}};
-  if (checkpoint::is_cross_encoder(directory)) {
-    const checkpoint::CrossEncoderSettings settings = checkpoint::read_cross_encoder(directory);
-    summary["rerank"] = {{"activation", settings.activation}, {"prompt", settings.prompt}};
-  }
-  for (const auto& [name, value] : model->computed()) {
-    summary[name] = value;
-  }
-  return summary;
-}
-
-Rows encoder_rows(const Json& summary) {
-  const auto number = [&](const char* name) { return digits(summary.at(name).get<std::int64_t>()); };
-  const auto count = [&](const char* name, const char* noun) {
-    return counted(summary.at(name).get<std::int64_t>(), noun);
-  };
-  Rows rows = {
-      {"model", concat(summary.at("family").get<std::string>(), " encoder, ", number("parameters"), " parameters")},
-      {"head", summary.at("head").get<std::string>()},
-      {"shape", concat(count("layers", "layer"), ", width ", number("width"), ", ", count("heads", "head"),
-                       ", feed-forward ", number("feed_forward"))},
-      {"positions", number("positions") + " tokens"},
-      {"vocabulary", concat(number("vocabulary"), " ids, ",
-                            summary.at("tokenizer").get<bool>() ? "with a tokeniser" : "no tokeniser's files")}};
-  if (!summary.at("labels").empty()) {
-    rows.emplace_back("labels", labels_text(summary["labels"]));
-  }
-  if (const auto rerank = summary.find("rerank"); rerank != summary.end()) {
-    const auto activation = rerank->at("activation").get<std::string>();
-    rows.emplace_back("reranks", concat("texts for a query (weft rerank); ",
-                                        activation.substr(activation.rfind('.') + 1), " makes scores of logits"));
-  }
-  // What the model would compute comes last, under the names that results have.
-  for (const auto& [name, value] : summary.items()) {
-    if (value.is_string() && name != "family" && name != "kind" && name != "head") {
-      rows.emplace_back(name, value.get<std::string>());
-    }
-  }
-  return rows;
-}
-
-namespace {
-
-using formats::Json;
-
-std::string shape_text(const std::vector<std::int64_t>& shape) {
-  return shape.empty() ? "scalar" : joined(shape, " x ", [](std::int64_t size) { return std::to_string(size); });
-}
-
-std::int64_t element_count(const formats::TensorInfo& tensor) {
-  std::int64_t count = 1;
-  for (const std::int64_t size : tensor.shape) {
-    count *= size;
-  }
-  return count;
-}
-
-}  // namespace
-
-std::int64_t element_count(const formats::TensorFile& file) {
-  std::int64_t count = 0;
-  for (const formats::TensorInfo& tensor : file.tensors()) {
-    count += element_count(tensor);
-  }
-  return count;
-}
-
-Json tensors_json(const formats::TensorFile& file) {
-  Json tensors = Json::array();
-  for (const formats::TensorInfo& tensor : file.tensors()) {
-    tensors.push_back({{"name", tensor.name}, {"dtype", formats::dtype_name(tensor.dtype)}, {"shape", tensor.shape}});
-  }
-  return tensors;
-}
-
-std::string tensors_text(const formats::TensorFile& file) {
-  Rows rows;
-  for (const formats::TensorInfo& tensor : file.tensors()) {
-    rows.emplace_back(tensor.name, concat(formats::dtype_name(tensor.dtype), "  ", shape_text(tensor.shape)));
-  }
-  return "tensors\n" + name_table(rows, "  ");
-}
-
-Json not_finite_json(const formats::TensorFile& file) {
-  const BusyBar bar("reading weights");
-  Json found = Json::array();
-  for (const formats::TensorInfo& info : file.tensors()) {
-    const at::Tensor tensor = checkpoint::read_tensor(file, info);
-    const std::int64_t finite = at::isfinite(tensor).sum().item<std::int64_t>();
-    if (finite < tensor.numel()) {
-      found.push_back({{"name", info.name}, {"not_finite", tensor.numel() - finite}});
-    }
-  }
-  return found;
-}
-
-std::string not_finite_text(const Json& found) {
-  if (found.empty()) {
-    return "every weight is finite\n";
-  }
-  Rows rows;
-  for (const Json& tensor : found) {
-    rows.emplace_back(tensor.at("name").get<std::string>(), digits(tensor.at("not_finite").get<std::int64_t>()));
-  }
-  return "NaN or infinite\n" + name_table(rows, "  ");
 }
 
 }  // namespace weft::cli

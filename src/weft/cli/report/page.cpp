@@ -8,7 +8,6 @@
 #include <cstdio>
 #include <vector>
 
-#include "weft/cli/commands/attention_summary.h"
 #include "weft/cli/field_flags.h"
 #include "weft/cli/output.h"
 #include "weft/cli/report/figure_text.h"
@@ -21,6 +20,7 @@
 #include "weft/inspect/picture/canvas.h"
 #include "weft/inspect/picture/picture.h"
 #include "weft/metrics/figures.h"
+#include "weft/tasks/card/attention_summary.h"
 
 namespace weft::cli {
 namespace {
@@ -72,8 +72,9 @@ std::string curve_charts(const RunFigures& run) {
 }
 
 // Cairo names glyphs alike in every picture: each is a document of its own.
-std::string picture_of(const AttentionSummary& summary, std::int64_t length, const models::TransformerConfig& model) {
-  std::string heading = "<p>" + html_text(layer_range(summary) + ": " + summary.effective) + "</p>\n";
+std::string picture_of(const tasks::AttentionSummary& summary, std::int64_t length,
+                       const models::TransformerConfig& model) {
+  std::string heading = "<p>" + html_text(tasks::layer_range(summary) + ": " + summary.effective) + "</p>\n";
   if (!summary.density) {
     return heading;
   }
@@ -101,7 +102,7 @@ std::string patterns(const RunFigures& run) {
   const auto length =
       formats::value_or(run.training, "context", run.where("training.json"), model.max_position_embeddings);
   std::string pictures;
-  for (const AttentionSummary& summary : summarize_attention(model, length)) {
+  for (const tasks::AttentionSummary& summary : tasks::summarize_attention(model, length)) {
     pictures += picture_of(summary, length, model);
   }
   return pictures;

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // The mechanism itself says what it computes; a survey of a pattern at a length gives its density.
-#include "weft/cli/commands/attention_summary.h"
+#include "weft/tasks/card/attention_summary.h"
 
 #include "weft/attention/mechanisms/caution.h"
-#include "weft/cli/output.h"
 #include "weft/core/error.h"
 #include "weft/inspect/survey/survey.h"
 #include "weft/models/encoder_model.h"
 #include "weft/models/stack/stack_config.h"
 
-namespace weft::cli {
+namespace weft::tasks {
 namespace {
 
 // Nothing for what is no pattern, and where a random graph draws so many keys a row that counting them would take long.
@@ -69,10 +68,6 @@ std::vector<AttentionSummary> summarize(const std::vector<LayerAttention>& layer
   return summaries;
 }
 
-std::string row_suffix(const std::vector<AttentionSummary>& summaries, const AttentionSummary& summary) {
-  return summaries.size() == 1 ? "" : ", " + layer_range(summary);
-}
-
 }  // namespace
 
 std::vector<AttentionSummary> summarize_attention(const std::vector<layers::BlockConfig>& blocks, std::int64_t length) {
@@ -108,50 +103,6 @@ std::string layer_range(const AttentionSummary& summary) {
   return concat("layers ", summary.first_layer, "-", summary.last_layer);
 }
 
-Rows attention_rows(const std::vector<AttentionSummary>& summaries, std::int64_t length) {
-  Rows rows;
-  for (const AttentionSummary& summary : summaries) {
-    const std::string name = row_suffix(summaries, summary);
-    rows.emplace_back("attention" + name, summary.effective);
-    if (summary.density) {
-      rows.emplace_back("density" + name,
-                        concat(summary.density->estimated ? "about " : "", percent(summary.density->share),
-                               " of all pairs at ", digits(length), " tokens"));
-    }
-    if (summary.flops) {
-      rows.emplace_back("cost" + name, concat(with_unit(*summary.flops, "FLOP"), " a layer at ", digits(length),
-                                              " tokens, ", percent(*summary.share_of_full), " of full attention"));
-    }
-    if (!summary.caution.empty()) {
-      rows.emplace_back("note" + name, summary.caution);
-    }
-  }
-  return rows;
-}
-
-Rows attention_rows(const PairAttentionSummary& summary, const models::EncoderDecoderConfig& config) {
-  Rows rows;
-  const auto add = [&](const std::string& prefix, const Rows& more) {
-    for (const auto& [name, value] : more) {
-      rows.emplace_back(prefix + name, value);
-    }
-  };
-  add("encoder ", attention_rows(summary.encoder, config.max_source_positions));
-  add("decoder ", attention_rows(summary.decoder, config.max_target_positions));
-  add("cross-", attention_rows(summary.cross, 0));
-  return rows;
-}
-
-Rows caution_rows(const std::vector<AttentionSummary>& summaries) {
-  Rows rows;
-  for (const AttentionSummary& summary : summaries) {
-    if (!summary.caution.empty()) {
-      rows.emplace_back("note" + row_suffix(summaries, summary), summary.caution);
-    }
-  }
-  return rows;
-}
-
 formats::Json attention_json(const std::vector<AttentionSummary>& summaries) {
   formats::Json json = formats::Json::array();
   for (const AttentionSummary& summary : summaries) {
@@ -168,4 +119,4 @@ formats::Json attention_json(const std::vector<AttentionSummary>& summaries) {
   return json;
 }
 
-}  // namespace weft::cli
+}  // namespace weft::tasks

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the layers of a model attend to, in words: for `weft train` before it begins and for `weft info`.
+// What the layers of a model attend to, in words: before a run and of a model that is there.
 #pragma once
 
 #include <cstdint>
@@ -8,13 +8,12 @@
 #include <utility>
 #include <vector>
 
-#include "weft/cli/output.h"
 #include "weft/formats/config_json.h"
 #include "weft/layers/block_config.h"
 #include "weft/models/encoder_decoder_config.h"
 #include "weft/models/transformer_config.h"
 
-namespace weft::cli {
+namespace weft::tasks {
 
 /// Edges over pairs. Long sequences are estimated from a sample of their rows.
 struct Density {
@@ -51,15 +50,8 @@ PairAttentionSummary summarize_attention(const models::EncoderDecoderConfig& con
 /// "layer 3" or "layers 0-5".
 std::string layer_range(const AttentionSummary& summary);
 
-/// Rows for name_table: the effective expression, and its density or the operations of a layer.
-Rows attention_rows(const std::vector<AttentionSummary>& summaries, std::int64_t length);
-/// The same rows, whose names begin with "encoder ", "decoder " or "cross-", of what summarize_attention() gave.
-Rows attention_rows(const PairAttentionSummary& summary, const models::EncoderDecoderConfig& config);
-/// The rows that say what a user should know, alone.
-Rows caution_rows(const std::vector<AttentionSummary>& summaries);
-
 /// A list with {"layers": [first, last], "expression", "effective", "density", "flops"} for each summary, of which
 /// density and flops may be null, and "note" where the settings ask for one.
 formats::Json attention_json(const std::vector<AttentionSummary>& summaries);
 
-}  // namespace weft::cli
+}  // namespace weft::tasks
