@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "weft/checkpoint/open_model.h"
 #include "weft/formats/config_json.h"
 #include "weft/models/transformer_config.h"
 #include "weft/text/tokenizer.h"

@@ -7,6 +7,7 @@
 #include "weft/checkpoint/encoder_directory.h"
 #include "weft/core/error.h"
 #include "weft/fine_tuning/settings.h"
+#include "weft/formats/json_members.h"
 #include "weft/training/resumption.h"
 #include "weft/training/run_state.h"
 #include "weft/training/train_language_model.h"

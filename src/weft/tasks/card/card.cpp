@@ -27,7 +27,6 @@ namespace {
 
 using checkpoint::Ability;
 using checkpoint::OpenedModel;
-using checkpoint::Way;
 using formats::Json;
 
 std::int64_t element_count(const formats::TensorInfo& tensor) {
@@ -167,9 +166,10 @@ Card reader_card(const OpenedModel& directory) {
 }
 
 using MakeCard = Card (*)(const OpenedModel& directory);
-constexpr std::array kCards{Way<MakeCard>{Ability::kPredict, predictor_card},
-                            Way<MakeCard>{Ability::kDraw, predictor_card}, Way<MakeCard>{Ability::kWrite, writer_card},
-                            Way<MakeCard>{Ability::kRead, reader_card}};
+constexpr std::array kCards{checkpoint::Way<MakeCard>{Ability::kPredict, predictor_card},
+                            checkpoint::Way<MakeCard>{Ability::kDraw, predictor_card},
+                            checkpoint::Way<MakeCard>{Ability::kWrite, writer_card},
+                            checkpoint::Way<MakeCard>{Ability::kRead, reader_card}};
 
 }  // namespace
 
