@@ -35,9 +35,11 @@ BlockConfig cross_block(const std::string& pattern) {
   return block;
 }
 
-CrossAttention cross_layer(const std::string& pattern) {
+CrossAttention cross_layer(const std::string& pattern, std::int64_t head_size = 0) {
   torch::manual_seed(3);
-  CrossAttention layer(cross_block(pattern), kExact);
+  BlockConfig block = cross_block(pattern);
+  block.head_size = head_size;
+  CrossAttention layer(block, kExact);
   const at::NoGradGuard without_gradients;
   for (const at::Tensor& parameter : layer->parameters()) {
     parameter.normal_(0.0, 0.4);
@@ -73,9 +75,9 @@ at::Tensor by_the_equations(CrossAttention layer, const pattern::Pattern& patter
   const auto project = [](const Linear& linear, const at::Tensor& y) {
     return at::matmul(y, linear->rows().weight().t()) + linear->rows().bias();
   };
-  const at::Tensor queries = project(layer->query, x).view({x.size(0), x.size(1), 4, 3});
-  const at::Tensor both = project(layer->key_value, source).view({x.size(0), source.size(1), 2, 2, 3});
-  at::Tensor mixed = at::zeros({x.size(0), x.size(1), 4, 3}, kExact);
+  const at::Tensor queries = project(layer->query, x).view({x.size(0), x.size(1), 4, -1});
+  const at::Tensor both = project(layer->key_value, source).view({x.size(0), source.size(1), 2, 2, -1});
+  at::Tensor mixed = at::zeros(queries.sizes(), kExact);
   for (std::int64_t row = 0; row < x.size(0); ++row) {
     for (std::int64_t head = 0; head < 4; ++head) {
       const pattern::Site site{.query_length = x.size(1),
@@ -112,6 +114,16 @@ TEST(CrossAttention, EqualsTheEquationsWhereTheTextsDifferInLength) {
       EXPECT_LT((found - expected).abs().max().item<double>(), 1e-12) << pattern << " " << queries << " " << keys;
     }
   }
+}
+
+TEST(CrossAttention, HeadsNeedNotFillTheWidth) {
+  const at::NoGradGuard without_gradients;
+  const CrossAttention layer = cross_layer("full", 5);
+  const at::Tensor x = at::randn({2, 4, 12}, kExact);
+  const at::Tensor source = at::randn({2, 7, 12}, kExact);
+  const at::Tensor found = CrossAttention(layer)->forward(x, from_source(source));
+  const at::Tensor expected = by_the_equations(layer, pattern::Pattern::parse("full"), x, source, {7, 7});
+  EXPECT_LT((found - expected).abs().max().item<double>(), 1e-12);
 }
 
 TEST(CrossAttention, LeavesOutThePaddingOfTheSource) {

@@ -63,7 +63,7 @@ TEST(EncoderEmbeddings, ScaleTheTokensAlone) {
 }
 
 TEST(EncoderEmbeddings, CountPositionsBesidePadding) {
-  const at::Tensor positions = positions_beside_padding(ids(), 1);
+  const at::Tensor positions = positions_without_padding(ids(), 1);
   EXPECT_TRUE(positions.equal(at::tensor({2, 1, 3, 2, 1, 1}, at::kLong).view({2, 3})));
   EmbeddingsConfig config = encoder_config();
   config.skip_padding = true;

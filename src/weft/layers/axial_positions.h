@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Axial position embeddings (Kitaev et al. 2020, Reformer): positions are laid out in a rectangle, and a position's
-// embedding is that of its row beside that of its column. Half a million positions then need some thousand rows.
+// embedding is that of its row, followed by that of its column. Half a million positions then need some thousand rows.
 #pragma once
 
 #include <cstdint>

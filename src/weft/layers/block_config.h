@@ -61,8 +61,8 @@ struct BlockConfig {
   std::string activation = "gelu";
   bool causal = false;
   double rope_theta = 0.0;      ///< base of the rotary frequencies; 0: positions are not rotary
-  bool alibi = false;           ///< the distance of two positions takes from their score (Press et al. 2022)
-  bool learned_slopes = false;  ///< each head learns how much it takes
+  bool alibi = false;           ///< the distance of two positions lowers their score (Press et al. 2022)
+  bool learned_slopes = false;  ///< each head learns by how much
   std::optional<attention::DistanceBuckets> distance_buckets = {};  ///< distances have learned scores, of all layers
   bool norm_first = true;  ///< pre-norm (Xiong et al. 2020); otherwise post-norm (Vaswani et al. 2017)
   NormConfig norm = {};    ///< of every sublayer

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dropout of a layer's rows: the mask is a pure function of a seed, and each use of dropout has a seed of its own.
+// Dropout of a layer's rows: the mask is a pure function of a seed, and each use of dropout has another seed.
 #pragma once
 
 #include <cstdint>

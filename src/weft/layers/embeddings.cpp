@@ -12,11 +12,11 @@
 namespace weft::layers {
 namespace {
 
-constexpr std::int64_t kDropoutLayer = -1;  // the embeddings stand before layer 0
+constexpr std::int64_t kDropoutLayer = -1;  // the embeddings come before layer 0
 
 }  // namespace
 
-at::Tensor positions_beside_padding(const at::Tensor& ids, std::int64_t padding_id) {
+at::Tensor positions_without_padding(const at::Tensor& ids, std::int64_t padding_id) {
   const at::Tensor real = ids.ne(padding_id);
   return real.cumsum(1).mul(real).add(padding_id);
 }
@@ -50,7 +50,7 @@ at::Tensor EmbeddingsImpl::with_positions(const at::Tensor& hidden, const Embedd
   const std::int64_t length = input.ids.size(1);
   if (config_.positions == PositionKind::kLearned && config_.skip_padding) {
     return hidden +
-           at::embedding(positions, positions_beside_padding(input.ids, config_.padding_id), config_.padding_id);
+           at::embedding(positions, positions_without_padding(input.ids, config_.padding_id), config_.padding_id);
   }
   if (config_.positions == PositionKind::kLearned) {
     return hidden + positions.narrow(0, config_.position_offset + input.first_position, length);

@@ -81,6 +81,6 @@ class EmbeddingsImpl : public torch::nn::Module {
 TORCH_MODULE(Embeddings);
 
 /// RoBERTa's positions [B, N]: the k-th token of a row that is not padding has padding_id + k, padding has padding_id.
-at::Tensor positions_beside_padding(const at::Tensor& ids, std::int64_t padding_id);
+at::Tensor positions_without_padding(const at::Tensor& ids, std::int64_t padding_id);
 
 }  // namespace weft::layers

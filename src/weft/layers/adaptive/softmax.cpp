@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each cluster is a linear cross entropy of its own over the positions that have its labels.
+// Each cluster has a separate linear cross entropy over the positions that have its labels.
 #include "weft/layers/adaptive/softmax.h"
 
 #include <ATen/TensorOperators.h>

@@ -45,7 +45,7 @@ class AdaptiveScorer {
   std::int64_t chunk_;
 };
 
-/// What a cluster has beside its embeddings.
+/// What a cluster has besides its embeddings.
 class AdaptiveOutputImpl : public torch::nn::Module {
  public:
   /// Storage only. `table`: whose shapes a weight and a projection of its own have. Tied: no weight, and a projection

@@ -46,10 +46,11 @@ CrossAttentionImpl::CrossAttentionImpl(const BlockConfig& config, const at::Tens
     : config_(config),
       mechanism_(register_module("mechanism",
                                  attention::make_attention(config.cross_attention, cross_site_of(config), options))) {
+  const std::int64_t columns = config.heads * config.head_dim();
   const std::int64_t keys = config.key_value_heads * config.head_dim();
-  query = register_module("query", Linear(config.hidden_size, config.hidden_size, config.qkv_bias, options));
+  query = register_module("query", Linear(config.hidden_size, columns, config.qkv_bias, options));
   key_value = register_module("key_value", Linear(config.hidden_size, 2 * keys, config.qkv_bias, options));
-  output = register_module("output", Linear(config.hidden_size, config.hidden_size, config.output_bias, options));
+  output = register_module("output", Linear(columns, config.hidden_size, config.output_bias, options));
 }
 
 SourceHeads CrossAttentionImpl::project(const at::Tensor& hidden) {
@@ -82,7 +83,7 @@ at::Tensor CrossAttentionImpl::attend(const at::Tensor& x, const SourceHeads& he
     weights->weights = mechanism_->weights(queries, heads.key, both);
   }
   const at::Tensor mixed = mechanism_->forward(queries, heads.key, heads.value, both);
-  return output(mixed.transpose(1, 2).reshape(x.sizes()));
+  return output(mixed.transpose(1, 2).flatten(2));
 }
 
 at::Tensor CrossAttentionImpl::forward(const at::Tensor& x, const BlockContext& context) {

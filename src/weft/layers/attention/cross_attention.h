@@ -62,7 +62,7 @@ class CrossAttentionImpl : public torch::nn::Module, public WatchedLayer {
 
   Linear query{nullptr};      ///< hidden -> heads * head_dim
   Linear key_value{nullptr};  ///< hidden -> 2 key_value_heads * head_dim: keys, values
-  Linear output{nullptr};     ///< hidden -> hidden
+  Linear output{nullptr};     ///< heads * head_dim -> hidden
 
  private:
   /// `weights` may be null.

@@ -12,7 +12,7 @@
 
 namespace weft::layers {
 
-/// Multi-head attention of each query to a few keys of its own: the projections, shared by all that it sees.
+/// Multi-head attention of each query to a few keys: the projections, shared by all that it sees.
 class StarAttentionImpl : public torch::nn::Module {
  public:
   StarAttentionImpl(const BlockConfig& config, const at::TensorOptions& options);
@@ -26,7 +26,7 @@ TORCH_MODULE(StarAttention);
 /// The satellites are the text, the relay is its one companion. With e the embeddings, s the relay and x_i = norm(h_i),
 ///   h_i = leaky_relu(ring(x_i; x_(i-1), x_i, x_(i+1), e_i, s)),  s = leaky_relu(relay(s; s, h_1 .. h_n)),
 /// where f(q; k_1 ..) is multi-head attention of q over k_1 .., with biases. There is neither residual nor
-/// feed-forward. Before the first token and behind the last one stand a key and a value of zeros, which take their
+/// feed-forward. Before the first token and behind the last one there are a key and a value of zeros, which take their
 /// share of a softmax. Satellites at padding are zeros and nobody sees them; a token next to padding is one at an end.
 ///
 /// In a stack satellites begin as the embeddings, the relay as their mean over the tokens of its row; rows of a batch

@@ -30,7 +30,7 @@ class Walk {
     std::int64_t paragraph;  ///< -1: there are none
   };
 
-  /// Where the next token stands.
+  /// The place of the next token.
   Place place_of(std::int64_t id) {
     const bool ends_paragraph = contains(rule_.paragraph_ends, id);
     const bool ends = ends_paragraph || contains(rule_.ends, id);

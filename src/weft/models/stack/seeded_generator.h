@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Draws that a seed settles, in the middle of a program that draws on.
+// Draws that a seed decides, in the middle of a program that draws on.
 #pragma once
 
 #include <cstdint>
