@@ -150,6 +150,19 @@ TEST_P(EncoderFamilies, DropoutFollowsItsSeed) {
   EXPECT_FALSE(first.equal(model->forward(input).logits));
 }
 
+// A head may be all that drops: then, too, each call of a training draws a seed of its own.
+TEST(EncoderHeads, DropByThemselves) {
+  EncoderConfig config = small_encoder_config("distilbert");
+  config.classifier_dropout = 0.0;
+  update_fields(config, {{"qa_dropout", 0.5}}, "config");
+  EncoderModel model = small_encoder(config, Head::kQuestionAnswering);
+  model->train();
+  EncoderInput input;
+  input.input_ids = text_ids(2, 40);
+  const at::Tensor first = model->forward(input).start_logits;
+  EXPECT_FALSE(first.equal(model->forward(input).start_logits));
+}
+
 TEST_P(EncoderFamilies, RecomputedBlocksGiveTheSameGradientsUnderDropout) {
   add_dropout();
   EncoderModel model = small_encoder(config_, Head::kTokenClassification);

@@ -3,6 +3,7 @@
 // stacks, heads and calls are made of it without knowing which family it is.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -39,6 +40,9 @@ struct HeadPlan {
   double tag_dropout = 0.0;               ///< of what labels of tokens are scored from
   double choice_dropout = 0.0;            ///< of what a choice is scored from
   double answer_dropout = 0.0;            ///< of what the places of an answer are scored from
+
+  /// Whether training drops anything in one of the heads.
+  bool drops() const { return std::max({class_dropout, tag_dropout, choice_dropout, answer_dropout}) > 0.0; }
 };
 
 /// How the rows of a call go through the stack.

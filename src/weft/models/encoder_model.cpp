@@ -78,7 +78,7 @@ EncoderModelImpl::~EncoderModelImpl() = default;
 
 EncoderCall EncoderModelImpl::run(const EncoderInput& input) {
   const bool drops = is_training() && (config_.hidden_dropout_prob > 0.0 ||
-                                       config_.attention_probs_dropout_prob > 0.0 || config_.classifier_dropout > 0.0);
+                                       config_.attention_probs_dropout_prob > 0.0 || top_->plan().drops());
   EncoderCall call{make_batch(config_, head_, input), {}, input.seed.value_or(0)};
   if (drops && !input.seed) {
     call.seed = draw_seed();

@@ -27,6 +27,7 @@ class EncoderHeadImpl : public torch::nn::Module {
                         std::uint64_t seed);
   /// What scores hidden states for a masked-LM head.
   VocabularyScorer scorer(const at::Tensor& embedding) const;
+  const HeadPlan& plan() const noexcept { return plan_; }
 
   layers::Linear pooler{nullptr};  ///< D -> D
   layers::Linear dense{nullptr};   ///< D -> hidden: before the vocabulary, or the classes (kFirstToken); D ->
