@@ -112,8 +112,8 @@ attention::MechanismSite site_for(const MechanismCalls& calls, std::int64_t leng
   return site;
 }
 
-/// The tokens beside a text of so many, where the mechanism attends to some.
-std::int64_t tokens_beside(const attention::MechanismSpec& spec, std::int64_t length) {
+/// The companions of a text of so many tokens, where the mechanism attends to some.
+std::int64_t companions_of(const attention::MechanismSpec& spec, std::int64_t length) {
   return spec.companions ? std::max(std::int64_t{1}, length / kTokensPerGlobal) : 0;
 }
 
@@ -147,7 +147,7 @@ std::pair<double, std::int64_t> measured(const std::function<void()>& work, cons
 MechanismTimes measure_length(const std::string& expression, const MechanismCalls& calls, std::int64_t length) {
   const auto module = module_for(expression, calls, length);
   attention::AttentionContext context;
-  context.companions = tokens_beside(module->spec(), length);
+  context.companions = companions_of(module->spec(), length);
   std::vector<at::Tensor> inputs = inputs_for(calls, length + context.companions, module->spec().latents);
   const auto call = [&] { return module->forward(inputs[0], inputs[1], inputs[2], context); };
   MechanismTimes times;

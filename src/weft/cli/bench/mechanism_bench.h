@@ -44,8 +44,8 @@ struct MechanismReport {
 };
 
 /// Of one mechanism. Lengths rise until a call is expected to take more time or memory than it may, from how the calls
-/// before it grew (after one call alone as the square of the length). Where the mechanism attends to tokens beside the
-/// text, a call has one of them for every 32 tokens. Errors: kExpression for what is no mechanism.
+/// before it grew (after one call alone as the square of the length). Where the mechanism attends to companions
+/// of the text, a call has one of them for every 32 tokens. Errors: kExpression for what is no mechanism.
 MechanismReport measure_mechanism(const std::string& expression, const MechanismCalls& calls);
 
 /// The shortest measured length from which on `report` takes less time than `baseline` wherever both were measured;

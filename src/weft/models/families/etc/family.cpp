@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// ETC (Ainslie et al. 2020): BERT that reads global tokens beside its text, one a sentence, with labels of pairs in
-// place of position embeddings. The authors' checkpoints are TensorFlow's and transformers does not have it: class and
-// tensors have the names that one would expect, and Weft alone reads them.
+// ETC (Ainslie et al. 2020): BERT whose layers carry global tokens along, companions of the text, one a sentence, with
+// labels of pairs in place of position embeddings. The authors' checkpoints are TensorFlow's and transformers does not
+// have it: class and tensors have the names that one would expect, and Weft alone reads them.
 #include <algorithm>
 
 #include "weft/core/error.h"
