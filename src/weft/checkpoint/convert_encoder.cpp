@@ -19,29 +19,26 @@ using models::EncoderConfig;
 using models::EncoderModel;
 using models::Head;
 
-/// Names of families, in a sentence: those whose row `is`.
-template <typename Is>
-std::string names_where(std::string_view last, const Is& is) {
+std::string families_that_are_made() {
   std::vector<std::string_view> names;
-  for (const models::Family* family : models::families()) {
-    if (family->encoder != nullptr && is(*family)) {
+  for (const models::Family* family : models::encoder_families()) {
+    if (family->encoder->adapt != nullptr) {
       names.push_back(family->name);
     }
   }
-  return models::in_words(names, last);
+  return models::in_words(names, " or ");
 }
 
 void check_request(const EncoderModel& source, const ConvertOptions& options) {
   const EncoderConfig& config = source->config();
   require(!models::find_family(config.model_type)->layers_of.empty(), "convert takes a ",
-          names_where(" or ", [](const models::Family& family) { return family.layers_of == family.name; }),
-          " model, whose layers the families that it makes have too, found ", config.model_type);
+          models::families_to_start_from, " model, whose layers the families that it makes have too, found ",
+          config.model_type);
   require(config.has_position_table(), "convert takes a model with position embeddings, found position_embedding_type ",
           config.position_embedding_type);
   const models::Family* const target = models::find_family(options.to);
   require(target != nullptr && target->encoder != nullptr && target->encoder->adapt != nullptr, "convert makes ",
-          names_where(" or ", [](const models::Family& family) { return family.encoder->adapt != nullptr; }),
-          ", found ", Quoted(options.to));
+          families_that_are_made, ", found ", Quoted(options.to));
   require(options.length >= config.maximum_length() && options.length <= (1 << 24), "length must be from the ",
           config.maximum_length(), " positions that the model has to 16777216, found ", options.length);
 }

@@ -35,7 +35,7 @@ Head parse_head(std::string_view name);
 /// Shape and behaviour of an encoder; the field list says what each field means. Fields that a family does not have
 /// keep their defaults and are not written for it.
 struct EncoderConfig {
-  std::string model_type = "bert";  ///< name of the family (families/list.inc)
+  std::string model_type{kEncoderTypes.front()};  ///< name of the family (families/list.inc)
   std::int64_t vocab_size = 30522;
   std::int64_t hidden_size = 768;
   std::int64_t num_hidden_layers = 12;
@@ -90,14 +90,13 @@ struct EncoderConfig {
     visit(Field{"num_hidden_layers", &C::num_hidden_layers, "number of layers"}.range(0, 4096));
     visit(Field{"num_attention_heads", &C::num_attention_heads, "attention heads of a layer"}.range(1, 4096));
     visit(Field{"intermediate_size", &C::intermediate_size,
-                "width inside the feed-forward (star_transformer: inside its classifiers)"}
+                "width inside the feed-forward, or inside the classifiers of a family without one"}
               .range(1, 1 << 20));
     visit(Field{"max_position_embeddings", &C::max_position_embeddings, "positions that the model has an embedding for"}
               .range(1, 1 << 24));
     visit(Field{"type_vocab_size", &C::type_vocab_size, "number of token types"}.range(1, 1 << 16));
     visit(Field{"pad_token_id", &C::pad_token_id, "id of the padding token; -1 for none"}.range(-1, 1 << 24));
-    visit(Field{"sep_token_id", &C::sep_token_id, "id of the token between question and text (longformer, big_bird)"}
-              .range(-1, 1 << 24));
+    visit(Field{"sep_token_id", &C::sep_token_id, "id of the token between question and text"}.range(-1, 1 << 24));
     visit(
         Field{"bos_token_id", &C::bos_token_id, "id of the token that begins a text; -1 for none"}.range(-1, 1 << 24));
     visit(Field{"eos_token_id", &C::eos_token_id, "id of the token that ends a text; -1 for none"}.range(-1, 1 << 24));
@@ -113,10 +112,9 @@ struct EncoderConfig {
             -1.0, 0.999));
     visit(Field{"initializer_range", &C::initializer_range, "standard deviation of initial weights"}.range(0.0, 10.0));
     visit(Field{"tie_word_embeddings", &C::tie_word_embeddings, "the head uses the token embeddings"});
-    visit(
-        Field{"position_embedding_type", &C::position_embedding_type,
-              "absolute: each position has an embedding; none: attention alone knows positions (bert, littlebird, etc)"}
-            .one_of({"absolute", "none"}));
+    visit(Field{"position_embedding_type", &C::position_embedding_type,
+                "absolute: each position has an embedding; none: attention alone knows positions"}
+              .one_of({"absolute", "none"}));
     visit(Field{"attention", &C::attention,
                 "mechanism or pattern to use instead of the family's: one, or one for each layer"});
   }

@@ -24,7 +24,7 @@ void check_encoder(const EncoderConfig& config) {
     throw Error(ErrorKind::kUnsupported,
                 concat("an encoder-decoder cannot start from this ", config.model_type,
                        ": it has no position embeddings, which a decoder needs"),
-                "start from a bert or roberta that has them");
+                concat("start from a ", models::families_to_start_from(), " that has them"));
   }
 }
 

@@ -28,18 +28,28 @@ void each_own_field(std::string_view shared, const Visitor& visit) {
   }
 }
 
+/// Help names the families that have the field, where most have it not.
+template <typename Value>
+void add_for_families(CLI::App& app, FieldRule rule, const Value& otherwise, const FlagGroup& group,
+                      formats::Json& given) {
+  const std::vector<std::string_view> names = models::families_with(rule.name);
+  const std::string help = 2 * names.size() < models::kEncoderTypes.size()
+                               ? concat(rule.help, " (", joined(names, ", "), ")")
+                               : std::string(rule.help);
+  rule.help = help;
+  add_flag(app, rule, otherwise, group, given);
+}
+
 }  // namespace
 
 void add_encoder_fields(CLI::App& app, const FlagGroup& group, formats::Json& given) {
   models::EncoderConfig::fields([&](const auto& field) {
     if (is_flag_in(group, field.name)) {
-      add_field(app, field, group, given);
+      const models::EncoderConfig defaults;
+      add_for_families(app, field, defaults.*field.member, group, given);
     }
-    each_own_field(field.name, [&](FieldRule rule, const auto& value) {
-      const std::string help = concat(rule.help, " (", joined(models::families_with(rule.name), ", "), ")");
-      rule.help = help;
-      add_flag(app, rule, value, group, given);
-    });
+    each_own_field(field.name,
+                   [&](const FieldRule& rule, const auto& value) { add_for_families(app, rule, value, group, given); });
   });
 }
 

@@ -7,7 +7,7 @@
 #include "weft/core/random.h"
 #include "weft/data/masking.h"
 #include "weft/layers/etc/sentence_structure.h"
-#include "weft/models/families/etc/global_tokens.h"
+#include "weft/models/families/encoder_rules.h"
 
 namespace weft::fine_tuning {
 namespace {
@@ -39,7 +39,7 @@ HiddenSentences hide_sentences(const data::Batch& batch, const models::EncoderCo
                                const SentenceDraw& draw) {
   HiddenSentences found;
   found.seen.input_ids = data::unmasked_ids(batch);
-  const layers::TextStructure text = models::structure_by_rule(config, found.seen.input_ids, {});
+  const layers::TextStructure text = models::encoder_rules(config).structure(config, found.seen.input_ids, {});
   const at::Tensor& sentence = text.structure.sentence;
   found.chosen = chosen_sentences(text.global_ids, draw);
   found.labels = layers::hide_sentences(batch.labels, sentence, found.chosen, data::kIgnoredLabel);

@@ -20,7 +20,7 @@
 #include "weft/fine_tuning/encoder_task.h"
 #include "weft/fine_tuning/masked_text/hidden_sentences.h"
 #include "weft/layers/etc/sentence_structure.h"
-#include "weft/models/families/etc/config.h"
+#include "weft/models/families/encoder_rules.h"
 #include "weft/models/heads/model_scorer.h"
 #include "weft/text/unknown_tokens.h"
 #include "weft/training/evaluation/evaluation_mode.h"
@@ -129,7 +129,7 @@ MaskedTextTask::MaskedTextTask(models::EncoderModel model, std::shared_ptr<const
       identity_(training::identity_of(sampler_.source())) {
   require(text.span_loss == 0.0, "span_loss must be 0 for masked text that begins with a model, found ",
           text.span_loss);
-  require(text.contrastive_weight == 0.0 || model_->config().own.is<models::EtcFields>(),
+  require(text.contrastive_weight == 0.0 || models::encoder_rules(model_->config()).structure != nullptr,
           "contrastive_weight is for an etc, which has global tokens, found ", text.contrastive_weight, " for a ",
           model_->config().model_type);
   require(trainer.label_smoothing == 0.0, "label_smoothing must be 0 for masked text that begins with a model, found ",

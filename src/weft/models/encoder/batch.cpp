@@ -125,7 +125,7 @@ EncoderBatch make_batch(const EncoderConfig& config, Head head, const EncoderInp
   check_about_globals(input.globals);
   encoder_rules(config).complete(batch, config, head, input, places);
   require(batch.companions != nullptr || !input.globals.input_ids.defined(),
-          "global_input_ids are for models with global tokens (etc), but the model is ", config.model_type);
+          "global_input_ids are for models with global tokens, but the model is ", config.model_type);
   if (batch.token_types.defined()) {
     batch.token_types = batch.token_types.to(at::kLong);
     check_range(batch.token_types, config.type_vocab_size, "token_type_ids", "type_vocab_size");

@@ -13,9 +13,9 @@ namespace {
 
 /// Self-attention whose positions bound to `input` look at every key, through query, key and value projections of their
 /// own (section 3.1 of the paper).
-class LongformerAttention : public layers::SelfAttentionImpl {
+class WindowedAttention : public layers::SelfAttentionImpl {
  public:
-  LongformerAttention(const layers::BlockConfig& block, const at::TensorOptions& options)
+  WindowedAttention(const layers::BlockConfig& block, const at::TensorOptions& options)
       : SelfAttentionImpl(block, options) {
     global_qkv = register_module("global_qkv", layers::Linear(block.hidden_size, 3 * block.hidden_size, true, options));
   }
@@ -26,8 +26,8 @@ class LongformerAttention : public layers::SelfAttentionImpl {
   at::Tensor attend(const layers::Heads& heads, const at::Tensor& x, const layers::BlockContext& context) override;
 };
 
-at::Tensor LongformerAttention::attend(const layers::Heads& heads, const at::Tensor& x,
-                                       const layers::BlockContext& context) {
+at::Tensor WindowedAttention::attend(const layers::Heads& heads, const at::Tensor& x,
+                                     const layers::BlockContext& context) {
   if (!needs_input() || context.attention.rows.empty()) {
     return SelfAttentionImpl::attend(heads, x, context);
   }
@@ -61,7 +61,7 @@ std::string windowed_pattern(std::int64_t window) { return concat("window(", win
 
 layers::SelfAttentionFactory windowed_layer() {
   return [](const layers::BlockConfig& block, const at::TensorOptions& options) {
-    return std::make_shared<LongformerAttention>(block, options);
+    return std::make_shared<WindowedAttention>(block, options);
   };
 }
 

@@ -99,6 +99,16 @@ std::vector<std::string_view> families_with(std::string_view field) {
   return names;
 }
 
+std::string families_to_start_from() {
+  std::vector<std::string_view> names;
+  for (const Family* family : encoder_families()) {
+    if (family->layers_of == family->name) {
+      names.push_back(family->name);
+    }
+  }
+  return in_words(names, " or ");
+}
+
 std::string_view family_of_attention(std::string_view mechanism) {
   for (const Family* family : encoder_families()) {
     const std::string own = family->encoder->attention(family->encoder->base, {}, 0);

@@ -13,6 +13,7 @@
 
 #include "weft/layers/block_config.h"
 #include "weft/layers/embeddings.h"
+#include "weft/layers/etc/sentence_structure.h"
 #include "weft/models/blueprint.h"
 #include "weft/models/encoder_config.h"
 #include "weft/models/encoder_model.h"
@@ -93,6 +94,10 @@ struct EncoderRules {
   /// int64 [rows, 2] as EncoderInput::pair_places, or undefined. Errors: kArgument.
   void (*complete)(EncoderBatch& batch, const EncoderConfig& config, Head head, const EncoderInput& input,
                    const at::Tensor& places) = complete_nothing;
+  /// Sentences and paragraphs of ids int64 [R, N] as the companions of its calls have them; keep bool [R, N], or
+  /// undefined: all. Null: its calls have no such companions.
+  layers::TextStructure (*structure)(const EncoderConfig& config, const at::Tensor& ids,
+                                     const at::Tensor& keep) = nullptr;
   /// Own fields that follow from a tokeniser, but those that were `given`; null: none does. Errors: kArgument.
   void (*fit)(EncoderConfig& config, const text::HuggingFaceTokenizer& tokenizer, const formats::Json& given) = nullptr;
   /// What the family changes of the config of a bert or roberta that becomes one of its own (convert_encoder()); null:
@@ -130,6 +135,9 @@ std::vector<std::string_view> families_with(std::string_view field);
 
 /// The family whose own attention is a mechanism of that name (MechanismSpec::name); empty where none is.
 std::string_view family_of_attention(std::string_view mechanism);
+
+/// The families that others descend from, whose models become those of a longer one: "bert or roberta".
+std::string families_to_start_from();
 
 /// The whole plan of a validated config.
 Blueprint blueprint(const EncoderConfig& config, Head head, const EncoderOptions& options);

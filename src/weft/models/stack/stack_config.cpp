@@ -56,10 +56,10 @@ void check_latents(const MechanismSpec& spec, const layers::BlockConfig& block, 
 /// Names the family of encoders whose own attention the mechanism is; empty where there is none.
 std::string hint_of_family(const MechanismSpec& spec) {
   const std::string_view family = family_of_attention(spec.name);
-  return family.empty()
-             ? std::string()
-             : concat("it is the attention of ", family, ": weft init --family ", family,
-                      " makes such a model, and weft convert --to ", family, " makes one out of a bert or roberta");
+  return family.empty() ? std::string()
+                        : concat("it is the attention of ", family, ": weft init --family ", family,
+                                 " makes such a model, and weft convert --to ", family, " makes one out of a ",
+                                 families_to_start_from());
 }
 
 /// Positions come from the scores or from the model, not from both.

@@ -94,6 +94,7 @@ EncoderRules etc_rules() {
   rules.attention = etc_expression;
   rules.stack = etc_stack;
   rules.complete = add_global_tokens;
+  rules.structure = structure_by_rule;
   rules.fit = fit_etc;
   rules.first_value = first_value_of_etc;
   return rules;
