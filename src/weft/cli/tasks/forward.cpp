@@ -62,7 +62,7 @@ Forwarded timed(const std::string& path, Call&& call) {
   }
 }
 
-/// What an etc is given beside its text.
+/// The companions of a text, and which tokens belong to which.
 models::GlobalInput global_input(InputTensors& inputs) {
   return {.input_ids = inputs["global_input_ids"],
           .mask = inputs["global_input_mask"],
@@ -153,8 +153,8 @@ void add_forward(CLI::App& parent) {
   add_model_argument(app, "DIR", command->directory, "model directory").required();
   app.add_option("--input", command->input,
                  "safetensors file with input_ids [B, N] and, if you like, attention_mask, token_type_ids, "
-                 "global_attention_mask, and for an etc global_input_ids [B, G] with sentence_ids and more "
-                 "(docs/mechanisms.md); an encoder-decoder also needs decoder_input_ids and takes "
+                 "global_attention_mask, and for a model with companions global_input_ids [B, G] with sentence_ids and "
+                 "more (docs/mechanisms.md); an encoder-decoder also needs decoder_input_ids and takes "
                  "decoder_attention_mask, but no token_type_ids")
       ->option_text("FILE")
       ->required();
