@@ -61,7 +61,7 @@ std::vector<StackSettings> every_style() {
           {"t5", kRootMeanSquare, true, true, layers::Activation::kGegluNew, "geglu_new", {{8, 16}}, {{}, {}}}};
 }
 
-StackConfig config_of(const StackSettings& style) {
+StackConfig config_of_style(const StackSettings& style) {
   StackConfig config;
   config.embeddings.vocab_size = 11;
   config.embeddings.hidden_size = kSettingsWidth;
@@ -182,7 +182,7 @@ TEST(BlockSettings, EqualTheirEquations) {
   for (const StackSettings& style : every_style()) {
     SCOPED_TRACE(style.name);
     at::manual_seed(6);
-    Stack stack(config_of(style), at::TensorOptions(at::kDouble));
+    Stack stack(config_of_style(style), at::TensorOptions(at::kDouble));
     {
       const at::NoGradGuard without_gradients;
       for (at::Tensor& parameter : stack->parameters()) {

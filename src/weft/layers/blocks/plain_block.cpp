@@ -9,7 +9,7 @@
 namespace weft::layers {
 namespace {
 
-std::vector<at::Tensor> leaves_of(const torch::nn::Module& norm, const torch::nn::Module& function) {
+std::vector<at::Tensor> parameters_of_both(const torch::nn::Module& norm, const torch::nn::Module& function) {
   std::vector<at::Tensor> leaves = norm.parameters();
   for (const at::Tensor& parameter : function.parameters()) {
     leaves.push_back(parameter);
@@ -63,11 +63,11 @@ ReversibleLayer PlainBlockImpl::reversible(const BlockContext& context) {
   again->attention.choices = at::GradMode::is_enabled() ? std::make_shared<attention::AttentionChoices>() : nullptr;
   ReversibleLayer layer;
   if (at::GradMode::is_enabled()) {
-    layer.f_leaves = leaves_of(*attention_norm, *attention);
+    layer.f_leaves = parameters_of_both(*attention_norm, *attention);
     for (const at::Tensor& shared : shared_parameters()) {
       layer.f_leaves.push_back(shared);
     }
-    layer.g_leaves = leaves_of(*feed_forward_norm, *feed_forward);
+    layer.g_leaves = parameters_of_both(*feed_forward_norm, *feed_forward);
   }
   const auto self = std::static_pointer_cast<PlainBlockImpl>(shared_from_this());
   layer.f = [self, again](const at::Tensor& x) { return self->attention_branch(x, *again); };
