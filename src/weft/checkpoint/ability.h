@@ -28,15 +28,21 @@ struct Way {
 /// The first of `ways` that `model` (an OpenedModel) can go. Errors: those of need() of the last one; of a model of
 /// pictures, where no way is for pictures, that it is one.
 template <typename Model, typename Function, std::size_t kCount>
-const Function& way_of(const Model& model, const std::array<Way<Function>, kCount>& ways) {
+const Way<Function>& first_way(const Model& model, const std::array<Way<Function>, kCount>& ways) {
   static_assert(kCount > 0);
   for (const Way<Function>& way : ways) {
     if (model.can(way.needs)) {
-      return way.take;
+      return way;
     }
   }
   model.need(model.can(Ability::kDraw) ? Ability::kPredict : ways.back().needs);
-  return ways.back().take;
+  return ways.back();
+}
+
+/// What it does there. Errors: the same.
+template <typename Model, typename Function, std::size_t kCount>
+const Function& way_of(const Model& model, const std::array<Way<Function>, kCount>& ways) {
+  return first_way(model, ways).take;
 }
 
 }  // namespace weft::checkpoint

@@ -135,14 +135,10 @@ Work continuing_work(const checkpoint::Facts& model, const checkpoint::OpenedMod
           concat(counted(limits.texts, "text"), " or beams of ", digits(together), " tokens together")};
 }
 
-struct WorkOfAbility {
-  Ability ability;
-  Work (*count)(const checkpoint::Facts& model, const checkpoint::OpenedModel& directory, const AccountLimits& limits,
-                std::int64_t element_bytes);
-};
-constexpr std::array kWorks{Way<WorkOfAbility>{Ability::kWrite, {Ability::kWrite, writing_work}},
-                            Way<WorkOfAbility>{Ability::kRead, {Ability::kRead, reading_work}},
-                            Way<WorkOfAbility>{Ability::kContinue, {Ability::kContinue, continuing_work}}};
+using CountWork = Work (*)(const checkpoint::Facts& model, const checkpoint::OpenedModel& directory,
+                           const AccountLimits& limits, std::int64_t element_bytes);
+constexpr std::array kWorks{Way<CountWork>{Ability::kWrite, writing_work}, Way<CountWork>{Ability::kRead, reading_work},
+                            Way<CountWork>{Ability::kContinue, continuing_work}};
 
 std::int64_t element_bytes_of(const checkpoint::Facts& model, const checkpoint::OpenedModel& directory,
                               const SequenceFlags& flags) {
@@ -185,7 +181,7 @@ std::int64_t written_together(const checkpoint::Facts& decoder, std::int64_t tex
 
 MemoryAccount memory_account(const std::string& name, const checkpoint::OpenedModel& directory,
                              const SequenceFlags& flags, const AccountLimits& limits) {
-  const auto& [ability, count_work] = way_of(directory, kWorks);
+  const auto& [ability, count_work] = first_way(directory, kWorks);
   const checkpoint::Facts facts = directory.facts(ability);
   const std::int64_t element_bytes = element_bytes_of(facts, directory, flags);
   const FileSizes sizes = sizes_of_files(directory.path(), element_bytes);
