@@ -71,8 +71,9 @@ LanguageModelTask::LanguageModelTask(models::LanguageModel model, std::shared_pt
   require(!model_->config().adaptive_vocabulary() || trainer.label_smoothing == 0.0,
           "label_smoothing must be 0 for a vocabulary in clusters (vocabulary_cutoffs), found ",
           trainer.label_smoothing);
-  require(config.contrastive_weight == 0.0, "contrastive_weight is for an etc, which has global tokens, found ",
-          config.contrastive_weight, " for a model that has none");
+  require(config.contrastive_weight == 0.0,
+          "contrastive_weight is for models with a global token for each sentence, found ", config.contrastive_weight,
+          " for a model that has none");
   require(config.span_loss == 0.0 || !spans_.empty(), "span_loss: no layer of the model learns spans; for example ",
           option("attention"), " 'span(max=1024)' does");
   if (processes().is_first()) {

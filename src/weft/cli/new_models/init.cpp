@@ -87,7 +87,7 @@ std::filesystem::path config_file(const InitCommand& command) {
 // What --config names, else the family's base size.
 models::EncoderConfig first_config(const InitCommand& command) {
   if (command.config.empty()) {
-    return models::base_config(command.family.empty() ? "bert" : command.family);
+    return models::base_config(command.family.empty() ? models::EncoderConfig().model_type : command.family);
   }
   const std::filesystem::path file = config_file(command);
   formats::Json json = formats::read_json(named_by_user(file));

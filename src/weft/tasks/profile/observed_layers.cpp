@@ -54,7 +54,7 @@ std::vector<ObservedLayer> observed_layers(const torch::nn::Module& model) {
   std::vector<ObservedLayer> layers = found_layers(model);
   if (layers.empty()) {
     throw Error(ErrorKind::kUnsupported, "no layer of this model can be watched: it has no attention over a pattern",
-                "give a model with transformer blocks; a star_transformer has a ring and a relay in their place");
+                "give a model with transformer blocks; one of a ring and a relay has others in their place");
   }
   shorten(layers);
   return layers;
