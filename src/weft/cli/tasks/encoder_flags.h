@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What commands over encoder directories share: the flags of a run (pattern, dtype, threads), and directories that are
-// made: never over one that is there, and with a tokeniser that fits.
+// How commands compute with the encoder of a directory: its pattern, types of numbers, threads.
 #pragma once
 
 #include <cstdint>
@@ -11,9 +10,7 @@
 
 #include "weft/core/fields.h"
 #include "weft/formats/config_json.h"
-#include "weft/models/encoder_decoder.h"
 #include "weft/models/encoder_model.h"
-#include "weft/models/language_model.h"
 
 namespace weft::cli {
 
@@ -84,21 +81,5 @@ EncoderSettings encoder_settings(const EncoderFlags& flags, const std::string& c
 std::string dtype_text(at::ScalarType dtype);
 /// What products are computed in.
 at::ScalarType product_type(const EncoderSettings& settings);
-
-/// Errors: kArgument where `out` already holds a model, or is no directory: nothing is overwritten.
-void require_no_model(const std::filesystem::path& out);
-
-/// Sets model_max_length of `directory`/tokenizer_config.json to `length`, and where no tokeniser class is named the
-/// one of `family` (may be empty), for transformers to find it beside a config of another family. Does
-/// nothing in a directory without a tokeniser. Errors: kIo, kFormat.
-void fit_tokenizer(const std::filesystem::path& directory, std::int64_t length, const std::string& family);
-
-/// Prints what was made, as a line or as {"out", "family", "head", "parameters", "positions"}.
-void print_new_model(const std::filesystem::path& out, const models::EncoderModel& model, bool json);
-/// The same of an encoder-decoder, whose "positions" are those of a source.
-void print_new_model(const std::filesystem::path& out, const models::EncoderDecoder& model, bool json);
-/// The same of a decoder of `family`, whose "positions" are those of a segment or of the longest text.
-void print_new_model(const std::filesystem::path& out, const models::LanguageModel& model, std::string_view family,
-                     bool json);
 
 }  // namespace weft::cli
