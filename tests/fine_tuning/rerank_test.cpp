@@ -104,7 +104,7 @@ TEST_F(Rerank, AResumedRunEqualsOneNeverStopped) {
 TEST_F(Rerank, WhatTheLibrarySaysOfACrossEncoderStays) {
   train(task("labels.csv", kLabelled, {{"steps", 1}}), "start");
   checkpoint::SentenceDirectory said;
-  said.model_type = "CrossEncoder";
+  said.library_class = "CrossEncoder";
   said.prompts = {{"ask", "hello "}};
   said.default_prompt_name = "ask";
   said.activation_fn = "torch.nn.modules.linear.Identity";
