@@ -15,7 +15,8 @@
 #include "weft/checkpoint/encoder_directory.h"
 #include "weft/checkpoint/model_directory.h"
 #include "weft/core/files.h"
-#include "weft/models/families/causal_family.h"
+#include "weft/models/families/causal_rules.h"
+#include "weft/models/families/rows.h"
 
 namespace weft::checkpoint {
 namespace {
@@ -75,7 +76,7 @@ TEST(EarlierDirectories, EncoderDecodersComputeAndAreWrittenAsBefore) {
 TEST(EarlierDirectories, ATransformerXlIsWrittenAsBefore) {
   const models::LanguageModel model = load_model(kModels / "transfo-xl");
   const test::TemporaryDirectory temporary;
-  save_model_as(models::transfo_xl_family(), temporary / "written", model, kModels / "transfo-xl");
+  save_model_as(*models::transfo_xl_family().causal, temporary / "written", model, kModels / "transfo-xl");
   expect_same_files(temporary / "written", kModels / "transfo-xl");
 }
 

@@ -278,10 +278,10 @@ TEST(EncoderDecoderDirectory, ATiedHeadThatIsNotWrittenIsTheSharedTable) {
 
 TEST(EncoderDecoderFamily, TheTableAndTheNamesAgree) {
   std::size_t at = 0;
-  for (const models::PairRules* family : models::pair_families()) {
+  for (const models::Family* family : models::pair_families()) {
     ASSERT_LT(at, models::kEncoderDecoderTypes.size());
-    EXPECT_EQ(family->model_type, models::kEncoderDecoderTypes[at++]);
-    EXPECT_EQ(family->defaults.model_type, family->model_type);
+    EXPECT_EQ(family->name, models::kEncoderDecoderTypes[at++]);
+    EXPECT_EQ(family->pair->defaults.model_type, family->name);
   }
   EXPECT_EQ(at, models::kEncoderDecoderTypes.size());
 }

@@ -16,8 +16,9 @@
 #include "weft/checkpoint/weights.h"
 #include "weft/core/error.h"
 #include "weft/core/files.h"
-#include "weft/models/families/causal_family.h"
+#include "weft/models/families/causal_rules.h"
 #include "weft/models/families/reformer/config_json.h"
+#include "weft/models/families/rows.h"
 
 namespace weft::checkpoint {
 namespace {
@@ -77,14 +78,14 @@ void expect_reformer_gradients(const std::string& name, at::ScalarType dtype, co
   models::ModelInput input;
   input.input_ids = test::Fixture("reformer/" + name + "/expected").tensor("ids.32");
   model->loss(input, input.input_ids.roll(-1, 1)).backward();
-  for (auto& [key, gradient] : named_weights(*model, models::reformer_causal_family().weights(model->config()))) {
+  for (auto& [key, gradient] : named_weights(*model, models::reformer_family().causal->weights(model->config()))) {
     ASSERT_TRUE(expected.has("gradient." + key)) << key;
   }
   const at::NoGradGuard without_gradients;
   for (const at::Tensor& parameter : model->parameters()) {
     parameter.copy_(parameter.grad());
   }
-  for (auto& [key, gradient] : named_weights(*model, models::reformer_causal_family().weights(model->config()))) {
+  for (auto& [key, gradient] : named_weights(*model, models::reformer_family().causal->weights(model->config()))) {
     const at::Tensor theirs = expected.tensor("gradient." + key);
     const double scale = 1e-2 + theirs.abs().max().item<double>();
     EXPECT_LT(test::largest_difference(gradient, theirs), tolerance * scale) << name << " " << key;
@@ -123,7 +124,7 @@ TEST(Reformer, WritesBackWhatItRead) {
     const std::filesystem::path from = reformer_fixture(name);
     const models::LanguageModel model = load_model(from);
     test::TemporaryDirectory directory;
-    save_model_as(models::reformer_causal_family(), directory / "copy", model, from);
+    save_model_as(*models::reformer_family().causal, directory / "copy", model, from);
     const auto written = load_tensors(directory / "copy" / "model.safetensors");
     auto read = load_tensors(from / "model.safetensors");
     ASSERT_EQ(written.size(), read.size());
@@ -155,10 +156,10 @@ TEST(Reformer, PiecesKeepTheirFile) {
   const OpenedModel opened = open_model(pieces);
   EXPECT_EQ(opened.own_config().tokenizer_class, "sentencepiece");
   const models::LanguageModel model = load_model(opened);
-  save_model_as(models::reformer_causal_family(), directory / "copy", model, pieces);
+  save_model_as(*models::reformer_family().causal, directory / "copy", model, pieces);
   EXPECT_EQ(read_file(directory / "copy" / "spiece.model"), "pieces");
   std::filesystem::rename(pieces / "spiece.model", pieces / "tokenizer.model");  // as a run has it
-  save_model_as(models::reformer_causal_family(), directory / "again", model, pieces);
+  save_model_as(*models::reformer_family().causal, directory / "again", model, pieces);
   EXPECT_EQ(read_file(directory / "again" / "spiece.model"), "pieces");
 }
 

@@ -24,7 +24,8 @@
 #include "weft/core/files.h"
 #include "weft/formats/config_json.h"
 #include "weft/layers/memory/segment_memory.h"
-#include "weft/models/families/causal_family.h"
+#include "weft/models/families/causal_rules.h"
+#include "weft/models/families/rows.h"
 #include "weft/models/families/transfo_xl/config_json.h"
 #include "weft/text/hugging_face.h"
 
@@ -107,7 +108,7 @@ TEST(TransformerXlDirectory, LossAndGradientsBehindAMemoryAreThoseOfTransformers
     const at::Tensor loss = model->loss({.input_ids = second, .memory = memory}, next_tokens(second));
     EXPECT_NEAR(loss.item<double>(), expected.at("empty.loss").item<double>(), kTwoPrograms);
     loss.backward();
-    const models::WeightMap map = models::transfo_xl_family().weights(model->config());
+    const models::WeightMap map = models::transfo_xl_family().causal->weights(model->config());
     for (const auto& parameter : model->named_parameters()) {
       const std::string theirs = "gradient." + map.names_of(parameter.key()).parts.front();
       if (!expected.contains(theirs)) {
@@ -125,7 +126,7 @@ TEST(TransformerXlDirectory, WhatIsWrittenIsWhatWasRead) {
   for (const std::string& name : kDirectories) {
     const test::TemporaryDirectory temporary;
     const models::LanguageModel model = load_model(kReleased / name);
-    save_model_as(models::transfo_xl_family(), temporary / "written", model, kReleased / name);
+    save_model_as(*models::transfo_xl_family().causal, temporary / "written", model, kReleased / name);
     const models::LanguageModel again = load_model(temporary / "written");
     for (const auto& parameter : model->named_parameters()) {
       EXPECT_TRUE(parameter.value().equal(again->named_parameters()[parameter.key()])) << parameter.key();

@@ -5,7 +5,6 @@
 #include "weft/checkpoint/model_kind.h"
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
-#include "weft/models/families/reformer/kind.h"
 
 namespace weft::checkpoint {
 namespace {
@@ -17,16 +16,16 @@ bool draws(const models::TransformerConfig& config) { return !config.picture_sha
 
 bool OpenedModel::can(Ability ability) const {
   if (ability == Ability::kWrite) {
-    if (!checkpoint::is_encoder_decoder(json_)) {
+    if (!opens_as_pair(json_)) {
       return false;
     }
     encoder_decoder_config();
     return true;
   }
-  const bool predicts = is_own_model(json_) || published_decoder() != nullptr;
+  const bool predicts = opens_as_predictor(json_);
   if (ability == Ability::kRead) {
-    // A Reformer for masked tokens does both.
-    if (checkpoint::is_encoder_decoder(json_) || (predicts && !models::is_reformer_encoder(json_))) {
+    // A model for masked tokens may do both.
+    if (opens_as_pair(json_) || (predicts && !opens_as_encoder(json_))) {
       return false;
     }
     encoder_config();
@@ -48,7 +47,7 @@ void OpenedModel::need(Ability ability) const {
     return;
   }
   const std::string name = quote(path_.native(), 4096);
-  if (ability == Ability::kContinue && checkpoint::is_encoder_decoder(json_)) {
+  if (ability == Ability::kContinue && opens_as_pair(json_)) {
     throw Error(ErrorKind::kUnsupported,
                 concat(name, ": an encoder-decoder continues no prompt, it writes a text for a source"),
                 "weft translate and weft summarize write with it; weft generate takes the ids of sources with --input "

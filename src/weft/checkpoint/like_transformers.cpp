@@ -7,41 +7,49 @@
 #include <string>
 
 #include "weft/checkpoint/model_directory.h"
+#include "weft/checkpoint/model_kind.h"
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
+#include "weft/models/families/families.h"
+#include "weft/models/family_names.h"
 
 namespace weft::checkpoint {
 namespace {
 
-using models::CausalFamily;
+using models::CausalRules;
 using models::LikeTransformers;
 
 std::string named(const OpenedModel& directory) { return quote(directory.path().string(), 4096); }
+
+/// Null for what predicts no tokens.
+const CausalRules* rules_of(const OpenedModel& directory) {
+  return opens_as_predictor(directory.json()) ? &directory.predictor() : nullptr;
+}
 
 /// "Reformers and Transformer-XLs": the families of which `holds`.
 template <typename Holds>
 std::string plurals(const Holds& holds) {
   std::string words;
-  for (const CausalFamily* family : models::causal_families()) {
-    if (holds(*family)) {
-      words += concat(words.empty() ? "" : " and ", family->title.substr(family->title.find(' ') + 1), "s");
+  for (const models::Family* family : models::families()) {
+    if (family->causal != nullptr && holds(*family->causal)) {
+      const std::string_view title = models::find_family_name(family->name)->title;
+      words += concat(words.empty() ? "" : " and ", title.substr(title.find(' ') + 1), "s");
     }
   }
   return words;
 }
 
-using Differs = decltype(CausalFamily::scores_like_transformers);
+using Differs = decltype(CausalRules::scores_like_transformers);
 
-LikeTransformers differences(const OpenedModel& directory, Differs CausalFamily::* differs) {
-  const CausalFamily* const family = directory.published_decoder();
-  const bool knows = family != nullptr && family->*differs != nullptr;
-  require(knows, "--like-transformers is for ",
-          plurals([](const CausalFamily& each) { return each.continues_like_transformers != nullptr; }),
-          " of transformers, in weft eval for ", plurals([](const CausalFamily& each) {
+LikeTransformers differences(const OpenedModel& directory, Differs CausalRules::* differs) {
+  const CausalRules* const rules = rules_of(directory);
+  require(rules != nullptr && rules->*differs != nullptr, "--like-transformers is for ",
+          plurals([](const CausalRules& each) { return each.continues_like_transformers != nullptr; }),
+          " of transformers, in weft eval for ", plurals([](const CausalRules& each) {
             return each.continues_like_transformers == nullptr && each.scores_like_transformers != nullptr;
           }),
           ", too, and ", named(directory), " holds another model");
-  return (family->*differs)(directory.own_config(), named(directory));
+  return (rules->*differs)(directory.own_config(), named(directory));
 }
 
 models::LanguageModel load(const OpenedModel& directory, const LikeTransformers& like) {
@@ -58,7 +66,7 @@ models::LanguageModel load(const OpenedModel& directory, const LikeTransformers&
 }  // namespace
 
 LikeTransformers like_transformers(const OpenedModel& directory) {
-  return differences(directory, &CausalFamily::scores_like_transformers);
+  return differences(directory, &CausalRules::scores_like_transformers);
 }
 
 models::LanguageModel load_like_transformers(const OpenedModel& directory) {
@@ -66,14 +74,14 @@ models::LanguageModel load_like_transformers(const OpenedModel& directory) {
 }
 
 models::LanguageModel load_cached_like_transformers(const OpenedModel& directory) {
-  const CausalFamily* const family = directory.published_decoder();
+  const CausalRules* const rules = rules_of(directory);
   const bool continues =
-      family == nullptr || family->continues_like_transformers == nullptr || directory.own_config().is_decoder;
+      rules == nullptr || rules->continues_like_transformers == nullptr || directory.own_config().is_decoder;
   if (!continues) {
     fail(ErrorKind::kUnsupported, "--like-transformers: ", named(directory),
          " holds an encoder, which continues no text");
   }
-  return load(directory, differences(directory, &CausalFamily::continues_like_transformers));
+  return load(directory, differences(directory, &CausalRules::continues_like_transformers));
 }
 
 }  // namespace weft::checkpoint

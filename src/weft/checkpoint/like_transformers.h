@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // A model as `transformers` 5 computes it, where Weft does what the model was trained with: the differences are those
-// that its family says (models/families/causal_family.h).
+// that its family says (models/families/causal_rules.h).
 #pragma once
 
 #include "weft/checkpoint/open_model.h"
-#include "weft/models/families/causal_family.h"
+#include "weft/models/families/causal_rules.h"
 #include "weft/models/language_model.h"
 
 namespace weft::checkpoint {

@@ -12,7 +12,8 @@
 #include "weft/core/joined.h"
 #include "weft/core/quote.h"
 #include "weft/core/version.h"
-#include "weft/models/families/causal_family.h"
+#include "weft/models/families/causal_rules.h"
+#include "weft/models/families/rows.h"
 
 namespace weft::checkpoint {
 namespace {
@@ -23,13 +24,13 @@ constexpr std::string_view kConfigFile = "config.json";
 constexpr std::string_view kWeightsFile = "model.safetensors";
 constexpr std::string_view kTokenizerFile = "tokenizer.model";
 
-std::string config_text(const models::CausalFamily& family, const TransformerConfig& config) {
-  return formats::print_json(family.to_json(config), 2) + "\n";
+std::string config_text(const models::CausalRules& rules, const TransformerConfig& config) {
+  return formats::print_json(rules.to_json(config), 2) + "\n";
 }
 
-void save_weights(const std::filesystem::path& directory, const models::CausalFamily& family,
+void save_weights(const std::filesystem::path& directory, const models::CausalRules& rules,
                   const models::LanguageModel& model) {
-  save_tensors(directory / kWeightsFile, named_weights(*model, family.weights(model->config())),
+  save_tensors(directory / kWeightsFile, named_weights(*model, rules.weights(model->config())),
                {{"format", "pt"}, {"weft_version", std::string(kVersion)}});
 }
 
@@ -37,17 +38,17 @@ void save_weights(const std::filesystem::path& directory, const models::CausalFa
 void write_files(const std::filesystem::path& directory, const models::LanguageModel& model,
                  const text::Tokenizer& tokenizer) {
   tokenizer.save(directory);
-  const models::CausalFamily& family = models::own_causal_family();
-  save_weights(directory, family, model);
+  const models::CausalRules& rules = *models::weft_family().causal;
+  save_weights(directory, rules, model);
   write_attention_files(directory, *model);
-  write_file_atomically(directory / kConfigFile, config_text(family, model->config()));
+  write_file_atomically(directory / kConfigFile, config_text(rules, model->config()));
 }
 
 /// Without its config a directory is no model: nobody pairs the old config with the new weights if the write ends half
 /// way.
 void withdraw_other_model(const std::filesystem::path& directory, const TransformerConfig& config) {
   const ModelFile file(directory, kConfigFile);
-  if (file.exists() && read_file(file) != config_text(models::own_causal_family(), config)) {
+  if (file.exists() && read_file(file) != config_text(*models::weft_family().causal, config)) {
     std::filesystem::remove(file.path());
   }
   if (config.tokenizer_class != "sentencepiece") {
@@ -91,7 +92,7 @@ void save_model(const std::filesystem::path& directory, const models::LanguageMo
   write_files(directory, model, tokenizer);
 }
 
-void save_model_as(const models::CausalFamily& form, const std::filesystem::path& directory,
+void save_model_as(const models::CausalRules& form, const std::filesystem::path& directory,
                    const models::LanguageModel& model, const std::filesystem::path& files_from) {
   const std::string config = config_text(form, model->config());
   write_directory_atomically(directory, [&](const std::filesystem::path& fresh) {
@@ -110,8 +111,7 @@ namespace {
 
 models::LanguageModel load_as(const OpenedModel& directory, const TransformerConfig& config,
                               const LoadOptions& options) {
-  const models::CausalFamily* const published = directory.published_decoder();
-  WeightMap map = (published != nullptr ? *published : models::own_causal_family()).weights(config);
+  WeightMap map = directory.predictor().weights(config);
   map.asked_attention = joined(options.attention, "`, `");
   // Shapes first, without storage: a config that asks for more than the file holds allocates nothing.
   const models::LanguageModel shape(config, at::TensorOptions(at::kMeta).dtype(at::kFloat));

@@ -38,7 +38,7 @@ void save_model(const std::filesystem::path& directory, const models::LanguageMo
 
 /// Writes config.json, model.safetensors and copies of the tokeniser's files in `files_from` into a new directory, as
 /// the family has them. Errors: kIo; kUnsupported for a model that such a directory cannot hold, naming the field.
-void save_model_as(const models::CausalFamily& form, const std::filesystem::path& directory,
+void save_model_as(const models::CausalRules& form, const std::filesystem::path& directory,
                    const models::LanguageModel& model, const std::filesystem::path& files_from);
 
 /// How load_model() reads a directory.

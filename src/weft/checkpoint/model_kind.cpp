@@ -6,10 +6,10 @@
 #include <cctype>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
-#include "weft/models/families/reformer/kind.h"
 #include "weft/models/family_names.h"
 
 namespace weft::checkpoint {
@@ -17,15 +17,18 @@ namespace {
 
 using formats::Json;
 
-constexpr std::string_view kOwn = "weft";
+using models::FamilyKind;
+
 constexpr std::string_view kOpensPairs = "weft translate, summarize, forward and info open an encoder-decoder";
 
 std::string decoder_types() {
-  std::string words;
-  for (const PublishedDecoderType& decoder : kPublishedDecoderTypes) {
-    words += concat(words.empty() ? "" : " and ", decoder.type);
+  std::vector<std::string_view> types;
+  for (const models::FamilyName& family : models::kFamilyNames) {
+    if (family.kind == FamilyKind::kCausal || family.kind == FamilyKind::kTwofold) {
+      types.push_back(family.name);
+    }
   }
-  return words;
+  return models::in_words(types, " and ");
 }
 
 std::string what_opens() {
@@ -42,8 +45,25 @@ std::string type_of(const Json& config) {
   return type != config.end() && type->is_string() ? type->get<std::string>() : std::string();
 }
 
-bool is_encoder(const std::string& type) {
-  return std::find(models::kEncoderTypes.begin(), models::kEncoderTypes.end(), type) != models::kEncoderTypes.end();
+// The row of the list that the config names; null where it names none.
+const models::FamilyName* family_named(const Json& config) { return models::find_family_name(type_of(config)); }
+
+bool is_of(const Json& config, FamilyKind kind) {
+  const models::FamilyName* const family = family_named(config);
+  return family != nullptr && family->kind == kind;
+}
+
+bool reads_both_sides(const Json& config) {
+  return is_of(config, FamilyKind::kTwofold) && config.value("is_decoder", Json(false)) == false;
+}
+
+// Whether its one class has a head for a task, or none.
+bool has_task(const Json& config) {
+  const Json classes = config.value("architectures", Json());
+  const bool one = classes.is_array() && classes.size() == 1 && classes.front().is_string();
+  const std::string name = one ? classes.front().get<std::string>() : std::string();
+  return name.ends_with("ForSequenceClassification") || name.ends_with("ForQuestionAnswering") ||
+         name.ends_with("Model");
 }
 
 // "bert-base-uncased" or "allenai/longformer-base-4096": letters, digits and a few signs, one slash at most.
@@ -107,93 +127,78 @@ Json read_model_config(const std::filesystem::path& directory) {
 
 namespace {
 
-const char* made_by(const std::string& type) { return type == kOwnPairType ? " that weft train made" : ""; }
+const char* made_by(const Json& config) { return is_of(config, FamilyKind::kOwnPair) ? " that weft train made" : ""; }
 
 }  // namespace
 
-bool is_own_model(const Json& config) { return type_of(config) == kOwn; }
-
-const PublishedDecoderType* published_decoder_type(const Json& config) {
-  if (models::is_reformer_with_task(config)) {
-    return nullptr;
-  }
-  const std::string type = type_of(config);
-  const auto* const found = std::find_if(kPublishedDecoderTypes.begin(), kPublishedDecoderTypes.end(),
-                                         [&](const PublishedDecoderType& decoder) { return decoder.type == type; });
-  return found == kPublishedDecoderTypes.end() ? nullptr : found;
+bool opens_as_predictor(const Json& config) {
+  return is_of(config, FamilyKind::kOwn) || is_of(config, FamilyKind::kCausal) ||
+         (is_of(config, FamilyKind::kTwofold) && !(reads_both_sides(config) && has_task(config)));
 }
 
-bool is_encoder_decoder(const Json& config) {
-  const auto& types = models::kEncoderDecoderTypes;
-  const std::string type = type_of(config);
-  return type == kOwnPairType || std::find(types.begin(), types.end(), type) != types.end();
+bool opens_as_encoder(const Json& config) { return is_of(config, FamilyKind::kEncoder) || reads_both_sides(config); }
+
+bool opens_as_pair(const Json& config) {
+  return is_of(config, FamilyKind::kPair) || is_of(config, FamilyKind::kOwnPair);
 }
 
 void require_encoder(const Json& config, const std::filesystem::path& directory) {
-  const std::string file = (directory / "config.json").string();
-  const std::string type = type_of(config);
-  if (is_encoder_decoder(config)) {
-    throw Error(ErrorKind::kUnsupported,
-                concat(file, ": is an encoder-decoder", made_by(type), " (model_type ", type,
-                       "); expected an encoder of the types ", models::encoder_types(" or ")),
-                std::string(kOpensPairs));
-  }
-  if (models::is_reformer_encoder(config)) {
+  if (opens_as_encoder(config)) {
     return;
   }
-  if (const PublishedDecoderType* const decoder = published_decoder_type(config)) {
-    throw Error(ErrorKind::kUnsupported,
-                concat(file, ": is ", decoder->name, " (model_type ", type, "); expected an encoder of the types ",
-                       models::encoder_types(" or ")),
-                "weft generate continues a text with it, weft eval measures it");
+  const std::string file = (directory / "config.json").string();
+  const std::string type = type_of(config);
+  const std::string expected =
+      concat(" (model_type ", type, "); expected an encoder of the types ", models::encoder_types(" or "));
+  if (opens_as_pair(config)) {
+    throw Error(ErrorKind::kUnsupported, concat(file, ": is an encoder-decoder", made_by(config), expected),
+                std::string(kOpensPairs));
   }
-  if (type == kOwn) {
+  if (is_of(config, FamilyKind::kOwn)) {
     const auto decoder = config.find("is_decoder");
     const bool decodes = decoder == config.end() || *decoder == true;
     throw Error(
         ErrorKind::kUnsupported,
-        concat(file, ": is a ", decodes ? "decoder" : "masked language model",
-               " that weft train made (model_type weft); expected an encoder of the types ",
-               models::encoder_types(" or ")),
+        concat(file, ": is a ", decodes ? "decoder" : "masked language model", " that weft train made", expected),
         concat(decodes ? "weft generate continues a text with it, weft eval measures it" : "weft eval measures it",
                "; for a task, weft train --task NAME --model ENCODER trains an encoder"));
   }
-  if (!is_encoder(type)) {
-    throw Error(ErrorKind::kUnsupported,
-                concat(file, ": model_type must be one of ", models::encoder_types(", "), ", found ", quote(type)),
-                what_opens());
+  if (opens_as_predictor(config)) {
+    throw Error(ErrorKind::kUnsupported, concat(file, ": is ", family_named(config)->title, expected),
+                "weft generate continues a text with it, weft eval measures it");
   }
+  throw Error(ErrorKind::kUnsupported,
+              concat(file, ": model_type must be one of ", models::encoder_types(", "), ", found ", quote(type)),
+              what_opens());
 }
 
 void require_encoder_decoder(const Json& config, const std::filesystem::path& directory) {
-  if (is_encoder_decoder(config)) {
+  if (opens_as_pair(config)) {
     return;
   }
-  const std::string type = type_of(config);
   throw Error(ErrorKind::kUnsupported,
               concat((directory / "config.json").string(), ": model_type must be an encoder-decoder's, one of ",
-                     models::types_in_words(models::kEncoderDecoderTypes, ", "), ", found ", quote(type),
-                     type == kOwn ? ", a decoder or encoder that weft train made" : ""),
+                     models::types_in_words(models::kEncoderDecoderTypes, ", "), ", found ", quote(type_of(config)),
+                     is_of(config, FamilyKind::kOwn) ? ", a decoder or encoder that weft train made" : ""),
               what_opens());
 }
 
 void require_own_model(const Json& config, const std::filesystem::path& directory) {
-  const std::string type = type_of(config);
-  if (is_encoder_decoder(config)) {
-    throw Error(ErrorKind::kFormat,
-                concat((directory / "config.json").string(), ": is an encoder-decoder", made_by(type), " (model_type ",
-                       type, "); expected a decoder or encoder that weft train made"),
-                std::string(kOpensPairs));
-  }
-  if (type == kOwn || published_decoder_type(config) != nullptr) {
+  if (opens_as_predictor(config)) {
     return;
   }
-  throw Error(ErrorKind::kFormat,
-              concat((directory / "config.json").string(),
-                     ": model_type must be weft, a model that weft train made, found ", quote(type)),
-              is_encoder(type) || models::is_reformer_with_task(config)
-                  ? "this is an encoder: weft fill-mask, embed, classify, tag, answer and choose open it"
-                  : what_opens());
+  const std::string file = (directory / "config.json").string();
+  const std::string type = type_of(config);
+  if (opens_as_pair(config)) {
+    throw Error(ErrorKind::kFormat,
+                concat(file, ": is an encoder-decoder", made_by(config), " (model_type ", type,
+                       "); expected a decoder or encoder that weft train made"),
+                std::string(kOpensPairs));
+  }
+  throw Error(
+      ErrorKind::kFormat, concat(file, ": model_type must be weft, a model that weft train made, found ", quote(type)),
+      opens_as_encoder(config) ? "this is an encoder: weft fill-mask, embed, classify, tag, answer and choose open it"
+                               : what_opens());
 }
 
 }  // namespace weft::checkpoint

@@ -7,7 +7,8 @@
 #include "weft/checkpoint/in_file/heads.h"
 #include "weft/checkpoint/model_kind.h"
 #include "weft/checkpoint/sentence/sentence_directory.h"
-#include "weft/models/families/causal_family.h"
+#include "weft/models/families/causal_rules.h"
+#include "weft/models/families/families.h"
 #include "weft/models/families/json/encoder_json.h"
 #include "weft/models/families/json/pair_json.h"
 
@@ -56,16 +57,14 @@ const models::EncoderDecoderConfig& OpenedModel::encoder_decoder_config() const 
   return *pair_;
 }
 
-const models::CausalFamily* OpenedModel::published_decoder() const {
-  const PublishedDecoderType* const type = published_decoder_type(json_);
-  return type != nullptr ? models::find_causal(type->type) : nullptr;
+const models::CausalRules& OpenedModel::predictor() const {
+  require_own_model(json_, path_);
+  return *models::family_of(json_)->causal;
 }
 
 const models::TransformerConfig& OpenedModel::own_config() const {
   if (!own_) {
-    require_own_model(json_, path_);
-    const models::CausalFamily* const published = published_decoder();
-    own_ = (published != nullptr ? *published : models::own_causal_family()).from_json(json_, path_);
+    own_ = predictor().from_json(json_, path_);
   }
   return *own_;
 }

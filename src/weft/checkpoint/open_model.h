@@ -15,7 +15,7 @@
 #include "weft/models/transformer_config.h"
 
 namespace weft::models {
-struct CausalFamily;
+struct CausalRules;
 }
 
 namespace weft::checkpoint {
@@ -53,8 +53,8 @@ class OpenedModel {
   bool prefer(models::Head wanted) const;
   /// Errors: kUnsupported for what is no encoder-decoder, as encoder_config(); those of pair_from_json().
   const models::EncoderDecoderConfig& encoder_decoder_config() const;
-  /// What it is where it is a decoder of transformers, a Transformer-XL or a Reformer; null otherwise.
-  const models::CausalFamily* published_decoder() const;
+  /// How its family is read and written. Errors: kFormat as own_config(), for what predicts no tokens.
+  const models::CausalRules& predictor() const;
   /// Errors: kFormat unless the model is a decoder or encoder of Weft's own or of transformers, naming the same;
   /// kFormat or kArgument naming the field.
   const models::TransformerConfig& own_config() const;

@@ -17,19 +17,30 @@ enum class FamilyKind {
   kEncoder,  ///< reads a text from both sides
   kPair,     ///< an encoder-decoder
   kCausal,   ///< continues a text
+  kTwofold,  ///< continues a text, or reads one from both sides, as its config.json says; listed with kCausal
+  kOwn,      ///< Weft's own of one stack, which no message lists
+  kOwnPair,  ///< Weft's own encoder-decoder
 };
 
 /// A row of families/list.inc.
 struct FamilyName {
   std::string_view name;
   FamilyKind kind;
+  std::string_view title;  ///< "a Transformer-XL"
 };
 
 inline constexpr std::array kFamilyNames{
-#define WEFT_FAMILY(identifier, name, kind) FamilyName{name, FamilyKind::kind},
+#define WEFT_FAMILY(identifier, name, kind, title) FamilyName{name, FamilyKind::kind, title},
 #include "weft/models/families/list.inc"
 #undef WEFT_FAMILY
 };
+
+/// The row of that name; null where there is none.
+constexpr const FamilyName* find_family_name(std::string_view name) {
+  const auto* const found = std::find_if(kFamilyNames.begin(), kFamilyNames.end(),
+                                         [&](const FamilyName& family) { return family.name == name; });
+  return found == kFamilyNames.end() ? nullptr : found;
+}
 
 /// Whether there is a family of that name and kind.
 constexpr bool is_family(std::string_view name, FamilyKind kind) {

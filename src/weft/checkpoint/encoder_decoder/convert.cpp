@@ -18,11 +18,11 @@ using models::EncoderDecoderConfig;
 /// Makes the config that of another family.
 void become(EncoderDecoderConfig& config, const std::string& to) {
   std::string made;
-  for (const models::PairRules* family : models::pair_families()) {
-    if (family->adapt != nullptr) {
-      made += concat(made.empty() ? "" : " and ", family->model_type);
-      if (family->model_type == to) {
-        family->adapt(config);
+  for (const models::Family* family : models::pair_families()) {
+    if (family->pair->adapt != nullptr) {
+      made += concat(made.empty() ? "" : " and ", family->name);
+      if (family->name == to) {
+        family->pair->adapt(config);
         return;
       }
     }

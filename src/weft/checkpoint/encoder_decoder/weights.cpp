@@ -148,7 +148,7 @@ EncoderDecoderFile describe_encoder_decoder(const formats::TensorFile& file, con
   if (found.source_tokens.empty() || found.target_tokens.empty()) {
     fail(ErrorKind::kFormat, file.path().string(), ": has no token embeddings ", quote(apart ? source : shared),
          found.source_tokens.empty() ? "" : concat(" for the target, ", quote(target)),
-         ", which a model of the family ", rules.model_type, " needs",
+         ", which a model of the family ", rules.defaults.model_type, " needs",
          name_that_is_there(file, source, [](const std::string&) { return true; }));
   }
   found.shares = !apart && are_equal(file, found.source_tokens, found.target_tokens);

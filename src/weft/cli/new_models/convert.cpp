@@ -25,8 +25,8 @@
 #include "weft/cli/output.h"
 #include "weft/cli/prune/attention_file.h"
 #include "weft/cli/watched_progress.h"
-#include "weft/models/families/causal_family.h"
 #include "weft/models/families/encoder_rules.h"
+#include "weft/models/families/families.h"
 #include "weft/text/hugging_face.h"
 
 namespace weft::cli {
@@ -111,15 +111,15 @@ void convert_pair(const ConvertCommand& command, const ConvertConfig& config,
 }
 
 // A decoder in Weft's form as transformers has it. Nothing of the model changes.
-void convert_decoder(const ConvertCommand& command, const models::CausalFamily& form,
+void convert_decoder(const ConvertCommand& command, const models::Family& form,
                      const checkpoint::OpenedModel& directory) {
-  require(command.given.size() == 1, "weft convert: --to ", form.model_type,
+  require(command.given.size() == 1, "weft convert: --to ", form.name,
           " changes nothing of a model: expected no other option");
   std::optional<BusyBar> bar("converting");
   const models::LanguageModel model = checkpoint::load_model(directory);
-  checkpoint::save_model_as(form, command.out, model, command.directory);
+  checkpoint::save_model_as(*form.causal, command.out, model, command.directory);
   bar.reset();
-  print_new_model(command.out, model, form.model_type, command.json);
+  print_new_model(command.out, model, form.name, command.json);
 }
 
 // An encoder-decoder of any family with the patterns of weft prune or weft propose.
@@ -250,7 +250,8 @@ void run_convert(const ConvertCommand& command) {
     convert_attention(command, *file, directory);
     return;
   }
-  if (const models::CausalFamily* const form = models::find_causal(config.to)) {
+  const models::Family* const form = models::find_family(config.to);
+  if (form != nullptr && form->causal != nullptr) {
     convert_decoder(command, *form, directory);
     return;
   }

@@ -30,7 +30,7 @@ EncoderDecoderConfig first_pair_config(const PairRequest& request) {
   formats::Json json = formats::read_json(named_by_user(request.config));
   if (!request.family.empty() && json.is_object()) {
     const bool other =
-        json.contains("model_type") && checkpoint::is_encoder_decoder(json) && json["model_type"] != request.family;
+        json.contains("model_type") && checkpoint::opens_as_pair(json) && json["model_type"] != request.family;
     require(!other, "weft init: --config is that of another encoder-decoder than --family ", request.family,
             "; leave --family out");
     json["model_type"] = request.family;
@@ -161,7 +161,7 @@ bool asks_for_pair(const std::string& family, const std::filesystem::path& confi
     return std::find(types.begin(), types.end(), family) != types.end();
   }
   const formats::Json json = formats::read_json(named_by_user(config));
-  return json.is_object() && checkpoint::is_encoder_decoder(json);
+  return json.is_object() && checkpoint::opens_as_pair(json);
 }
 
 std::vector<std::string_view> pair_fields_left_out() {

@@ -11,16 +11,10 @@ namespace weft::models {
 
 std::span<const Family* const> families() {
   static const std::array table{
-#define WEFT_FAMILY(identifier, name, kind) WEFT_ROW_##kind(identifier)
-#define WEFT_ROW_kEncoder(identifier) &identifier##_family(),
-#define WEFT_ROW_kPair(identifier)
-#define WEFT_ROW_kCausal(identifier)
+#define WEFT_FAMILY(identifier, name, kind, title) &identifier##_family(),
 #include "weft/models/families/list.inc"
-#undef WEFT_ROW_kCausal
-#undef WEFT_ROW_kPair
-#undef WEFT_ROW_kEncoder
 #undef WEFT_FAMILY
-      &reformer_family()};
+  };
   return table;
 }
 

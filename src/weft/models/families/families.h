@@ -10,19 +10,22 @@
 
 namespace weft::models {
 
+struct CausalRules;
 struct EncoderRules;
+struct PairRules;
 
 /// A row: what a family is, by the rules that it has.
 struct Family {
   std::string_view name;        ///< that of list.inc
   std::string_view model_type;  ///< in config.json
-  std::string_view title = {};  ///< in messages: "a Transformer-XL"
   /// Whether a config.json of that model_type is this family's. Null: every one is.
   bool (*reads)(const formats::Json& config) = nullptr;
   /// The family whose layers and settings a model of this one has, so that it becomes what such a one becomes; empty: a
   /// layer is another.
   std::string_view layers_of = {};
   const EncoderRules* encoder = nullptr;  ///< with a head for a task
+  const PairRules* pair = nullptr;        ///< of two stacks
+  const CausalRules* causal = nullptr;    ///< of one stack with a vocabulary above it
 };
 
 /// All that are here, in the order of list.inc.

@@ -3,11 +3,10 @@
 #include "weft/models/families/pair_rules.h"
 
 #include <algorithm>
-#include <array>
 
 #include "weft/core/error.h"
-#include "weft/core/joined.h"
 #include "weft/core/quote.h"
+#include "weft/models/family_names.h"
 
 namespace weft::models {
 
@@ -24,38 +23,32 @@ bool PairRules::has_one_length() const {
   return !source.empty() && source == name_of("max_target_positions");
 }
 
-std::span<const PairRules* const> pair_families() {
-  static const std::array families{&marian_rules(), &bart_rules(), &pegasus_rules(), &bigbird_pegasus_rules(),
-                                   &led_rules()};
-  return families;
+std::vector<const Family*> pair_families() {
+  std::vector<const Family*> found;
+  for (const std::string_view name : kEncoderDecoderTypes) {
+    found.push_back(find_family(name));
+  }
+  return found;
 }
 
 const PairRules& pair_rules(std::string_view model_type) {
-  if (model_type == own_pair_rules().model_type) {
-    return own_pair_rules();
-  }
-  for (const PairRules* family : pair_families()) {
-    if (family->model_type == model_type) {
-      return *family;
+  for (const Family* family : families()) {
+    if (family->pair != nullptr && family->pair->defaults.model_type == model_type) {
+      return *family->pair;
     }
   }
-  const auto name = [](const PairRules* family) { return family->model_type; };
-  fail(ErrorKind::kArgument, "model_type of an encoder-decoder must be one of weft, ",
-       joined(pair_families(), ", ", name), ", found ", quote(model_type));
-}
-
-const PairRules& pair_rules_of_type(std::string_view written_type) {
-  return pair_rules(written_type == own_pair_rules().written_type ? own_pair_rules().model_type : written_type);
+  fail(ErrorKind::kArgument, "model_type of an encoder-decoder must be one of ", EncoderDecoderConfig().model_type,
+       ", ", types_in_words(kEncoderDecoderTypes, ", "), ", found ", quote(model_type));
 }
 
 std::string pairs_with(std::string_view field) {
   std::vector<std::string_view> names;
-  for (const PairRules* family : pair_families()) {
-    if (family->has_field(field)) {
-      names.push_back(family->model_type);
+  for (const Family* family : pair_families()) {
+    if (family->pair->has_field(field)) {
+      names.push_back(family->name);
     }
   }
-  return joined(names, " and ", [](std::string_view name) { return name; });
+  return in_words(names, " and ");
 }
 
 void accept_pair(const EncoderDecoderConfig&, std::string_view) {}

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // What tells encoder-decoders apart, as settings of the two stacks that they share, and the names that their parameters
 // and settings have in Hugging Face directories. A family is one value of this struct, which begins as a copy of the
-// one that it descends from: a new one is a folder next to bart/ and a row in the table of pair_rules.cpp.
+// one that it descends from: a new one is a folder next to bart/ and a row in list.inc.
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
 #include <memory>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,6 +18,7 @@
 #include "weft/models/encoder/batch.h"
 #include "weft/models/encoder/passes.h"
 #include "weft/models/encoder_decoder_config.h"
+#include "weft/models/families/families.h"
 #include "weft/models/families/field_name.h"
 #include "weft/models/families/json/pair_json.h"
 #include "weft/models/families/name_rows.h"
@@ -41,14 +41,13 @@ const text::Tokenizer* no_one_tokenizer(const text::PairTokenizer& tokenizer);
 void keep_own_fields(EncoderDecoderConfig& config);
 
 struct PairRules {
-  std::string_view model_type;             ///< of EncoderDecoderConfig
-  std::string_view written_type = {};      ///< model_type in config.json, where that is another one
   std::string_view class_name;             ///< of `transformers`: "MarianMTModel"
   std::string_view base_class;             ///< the same without a head: "MarianModel"
   std::string_view base_prefix = "model";  ///< of the tensors below the head: "model" of model.encoder.layers...
-  EncoderDecoderConfig defaults;           ///< what transformers takes where config.json is silent
-  std::vector<FieldName> fields;           ///< that all pairs share and config.json has
-  std::vector<SecondName> second_names;    ///< further names that `transformers` has for them
+  /// What transformers takes where config.json is silent. Its model_type is that of all configs of the family.
+  EncoderDecoderConfig defaults;
+  std::vector<FieldName> fields;         ///< that all pairs share and config.json has
+  std::vector<SecondName> second_names;  ///< further names that `transformers` has for them
   /// The first row that fits a parameter counts. Without any, tensors are called as parameters are (Weft's own).
   std::vector<NameRow> names;
 
@@ -93,23 +92,15 @@ struct PairRules {
   bool has_one_length() const;
 };
 
-/// Those of Hugging Face, in the order of kEncoderDecoderTypes.
-std::span<const PairRules* const> pair_families();
-/// One of them, or Weft's own ("weft"). Errors: kArgument naming those there are.
+/// Those that `weft init` makes, in the order of list.inc.
+std::vector<const Family*> pair_families();
+/// The rules of the family whose configs have that model_type, one of those or Weft's own. Errors: kArgument naming
+/// those there are.
 const PairRules& pair_rules(std::string_view model_type);
 inline const PairRules& pair_rules(const EncoderDecoderConfig& config) { return pair_rules(config.model_type); }
-/// The same by what config.json has at model_type.
-const PairRules& pair_rules_of_type(std::string_view written_type);
 
 /// The names of families that have the field, in a sentence: "led", "bart and led".
 std::string pairs_with(std::string_view field);
-
-const PairRules& own_pair_rules();
-const PairRules& marian_rules();
-const PairRules& bart_rules();
-const PairRules& pegasus_rules();
-const PairRules& bigbird_pegasus_rules();
-const PairRules& led_rules();
 
 /// The mechanism that replaces the family's own in a layer of the encoder; empty: none does.
 std::string replacing_attention(const EncoderDecoderConfig& config, const EncoderOptions& options, std::int64_t layer);

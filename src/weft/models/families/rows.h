@@ -7,16 +7,8 @@
 
 namespace weft::models {
 
-#define WEFT_FAMILY(identifier, name, kind) WEFT_ROW_##kind(identifier)
-#define WEFT_ROW_kEncoder(identifier) const Family& identifier##_family();
-#define WEFT_ROW_kPair(identifier)
-#define WEFT_ROW_kCausal(identifier)
+#define WEFT_FAMILY(identifier, name, kind, title) const Family& identifier##_family();
 #include "weft/models/families/list.inc"
-#undef WEFT_ROW_kCausal
-#undef WEFT_ROW_kPair
-#undef WEFT_ROW_kEncoder
 #undef WEFT_FAMILY
-
-const Family& reformer_family();
 
 }  // namespace weft::models

@@ -2,6 +2,7 @@
 // BART (Lewis et al. 2020): post-norm, learned positions whose table begins with two idle rows, one table of tokens for
 // source, target and head.
 #include "weft/models/families/pair_rules.h"
+#include "weft/models/families/rows.h"
 
 namespace weft::models {
 namespace {
@@ -90,9 +91,8 @@ std::vector<NameRow> bart_names() {
   };
 }
 
-PairRules make_bart() {
+PairRules bart_rules() {
   PairRules rules;
-  rules.model_type = "bart";
   rules.class_name = "BartForConditionalGeneration";
   rules.base_class = "BartModel";
   rules.defaults = bart_defaults();
@@ -106,9 +106,10 @@ PairRules make_bart() {
 
 }  // namespace
 
-const PairRules& bart_rules() {
-  static const PairRules rules = make_bart();
-  return rules;
+const Family& bart_family() {
+  static const PairRules rules = bart_rules();
+  static const Family family{.name = "bart", .model_type = "bart", .pair = &rules};
+  return family;
 }
 
 }  // namespace weft::models

@@ -4,12 +4,13 @@
 #include "weft/models/encoder/block_sparse.h"
 #include "weft/models/families/bigbird_pegasus/config.h"
 #include "weft/models/families/pair_rules.h"
+#include "weft/models/families/rows.h"
 
 namespace weft::models {
 namespace {
 
 EncoderDecoderConfig bigbird_pegasus_defaults() {
-  EncoderDecoderConfig config = bart_rules().defaults;
+  EncoderDecoderConfig config = bart_family().pair->defaults;
   config.model_type = "bigbird_pegasus";
   config.vocab_size = 96103;
   config.encoder_layers = 16;
@@ -62,13 +63,12 @@ std::vector<NameRow> bigbird_pegasus_names() {
       {"encoder.norm", {"~encoder.layernorm_embedding"}},
       {"decoder.norm", {"~decoder.layernorm_embedding"}},
   };
-  names.insert(names.end(), bart_rules().names.begin(), bart_rules().names.end());
+  names.insert(names.end(), bart_family().pair->names.begin(), bart_family().pair->names.end());
   return names;
 }
 
-PairRules make_bigbird_pegasus() {
-  PairRules rules = bart_rules();
-  rules.model_type = "bigbird_pegasus";
+PairRules bigbird_pegasus_rules() {
+  PairRules rules = *bart_family().pair;
   rules.class_name = "BigBirdPegasusForConditionalGeneration";
   rules.base_class = "BigBirdPegasusModel";
   rules.defaults = bigbird_pegasus_defaults();
@@ -83,9 +83,10 @@ PairRules make_bigbird_pegasus() {
 
 }  // namespace
 
-const PairRules& bigbird_pegasus_rules() {
-  static const PairRules rules = make_bigbird_pegasus();
-  return rules;
+const Family& bigbird_pegasus_family() {
+  static const PairRules rules = bigbird_pegasus_rules();
+  static const Family family{.name = "bigbird_pegasus", .model_type = "bigbird_pegasus", .pair = &rules};
+  return family;
 }
 
 }  // namespace weft::models

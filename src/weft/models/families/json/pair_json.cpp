@@ -53,8 +53,8 @@ void refuse_half_a_model(const Json& json, const PairRules& rules, const std::st
   };
   if (is("is_decoder", true) || is("is_encoder_decoder", false)) {
     fail(ErrorKind::kUnsupported, where,
-         ": the config is of half a model (is_decoder or is_encoder_decoder), but Weft ", "opens ", rules.model_type,
-         " as an encoder-decoder only");
+         ": the config is of half a model (is_decoder or is_encoder_decoder), but Weft ", "opens ",
+         rules.defaults.model_type, " as an encoder-decoder only");
   }
   const auto pruned = json.find("pruned_heads");
   if (pruned != json.end() && !pruned->empty()) {
@@ -178,7 +178,9 @@ bool is_default(std::string_view field, const EncoderDecoderConfig& config) {
 }  // namespace
 
 EncoderDecoderConfig pair_from_json(const Json& json, const std::filesystem::path& directory) {
-  const PairRules& rules = pair_rules_of_type(json.at("model_type").get<std::string>());
+  const Family* const family = family_of(json);
+  const bool known = family != nullptr && family->pair != nullptr;
+  const PairRules& rules = known ? *family->pair : pair_rules(json.at("model_type").get<std::string>());
   EncoderDecoderConfig config = rules.from_json(rules, json, directory);
   config.directory = directory;
   validate(config, (directory / "config.json").string());

@@ -8,12 +8,13 @@
 #include "weft/models/encoder/windowed.h"
 #include "weft/models/families/led/config.h"
 #include "weft/models/families/pair_rules.h"
+#include "weft/models/families/rows.h"
 
 namespace weft::models {
 namespace {
 
 EncoderDecoderConfig led_defaults() {
-  EncoderDecoderConfig config = bart_rules().defaults;
+  EncoderDecoderConfig config = bart_family().pair->defaults;
   config.model_type = "led";
   config.position_offset = 0;
   config.max_source_positions = 16384;
@@ -22,7 +23,7 @@ EncoderDecoderConfig led_defaults() {
 }
 
 std::vector<FieldName> led_fields() {
-  std::vector<FieldName> fields = bart_rules().fields;
+  std::vector<FieldName> fields = bart_family().pair->fields;
   // LED has no scale_embedding.
   std::erase_if(fields, [](const FieldName& field) { return field.weft == "scale_embedding"; });
   for (FieldName& field : fields) {
@@ -47,7 +48,7 @@ std::vector<NameRow> led_names() {
         "~encoder.layers.#.self_attn.longformer_self_attn.value_global"}},
       {"encoder.layers.#.attention.output", {"~encoder.layers.#.self_attn.output"}},
   };
-  names.insert(names.end(), bart_rules().names.begin(), bart_rules().names.end());
+  names.insert(names.end(), bart_family().pair->names.begin(), bart_family().pair->names.end());
   return names;
 }
 
@@ -95,9 +96,8 @@ void become_led(EncoderDecoderConfig& config) {
   one_window_a_layer(config);
 }
 
-PairRules make_led() {
-  PairRules rules = bart_rules();
-  rules.model_type = "led";
+PairRules led_rules() {
+  PairRules rules = *bart_family().pair;
   rules.class_name = "LEDForConditionalGeneration";
   rules.base_class = "LEDModel";
   rules.base_prefix = "led";
@@ -118,9 +118,10 @@ PairRules make_led() {
 
 }  // namespace
 
-const PairRules& led_rules() {
-  static const PairRules rules = make_led();
-  return rules;
+const Family& led_family() {
+  static const PairRules rules = led_rules();
+  static const Family family{.name = "led", .model_type = "led", .pair = &rules};
+  return family;
 }
 
 }  // namespace weft::models

@@ -2,12 +2,13 @@
 // Marian (Junczys-Dowmunt et al. 2018): the Transformer of Vaswani et al., post-norm, with sines and cosines in halves;
 // source and target may have tables of their own.
 #include "weft/models/families/pair_rules.h"
+#include "weft/models/families/rows.h"
 
 namespace weft::models {
 namespace {
 
 EncoderDecoderConfig marian_defaults() {
-  EncoderDecoderConfig config = bart_rules().defaults;
+  EncoderDecoderConfig config = bart_family().pair->defaults;
   config.model_type = "marian";
   config.vocab_size = 58101;
   config.position_embedding = "sinusoidal_halves";
@@ -20,9 +21,8 @@ EncoderDecoderConfig marian_defaults() {
   return config;
 }
 
-PairRules make_marian() {
-  PairRules rules = bart_rules();
-  rules.model_type = "marian";
+PairRules marian_rules() {
+  PairRules rules = *bart_family().pair;
   rules.class_name = "MarianMTModel";
   rules.base_class = "MarianModel";
   rules.defaults = marian_defaults();
@@ -33,9 +33,10 @@ PairRules make_marian() {
 
 }  // namespace
 
-const PairRules& marian_rules() {
-  static const PairRules rules = make_marian();
-  return rules;
+const Family& marian_family() {
+  static const PairRules rules = marian_rules();
+  static const Family family{.name = "marian", .model_type = "marian", .pair = &rules};
+  return family;
 }
 
 }  // namespace weft::models

@@ -2,12 +2,13 @@
 // Pegasus (Zhang et al. 2020): pre-norm with a last norm in both stacks, positions as Marian has them.
 #include "weft/attention/sinusoids.h"
 #include "weft/models/families/pair_rules.h"
+#include "weft/models/families/rows.h"
 
 namespace weft::models {
 namespace {
 
 EncoderDecoderConfig pegasus_defaults() {
-  EncoderDecoderConfig config = bart_rules().defaults;
+  EncoderDecoderConfig config = bart_family().pair->defaults;
   config.model_type = "pegasus";
   config.position_embedding = "sinusoidal_halves";
   config.position_offset = 0;
@@ -29,9 +30,8 @@ NamedTensors pegasus_waves(const EncoderDecoderConfig& config, const at::TensorO
           {"decoder.embed_positions.weight", waves(config.max_target_positions)}};
 }
 
-PairRules make_pegasus() {
-  PairRules rules = bart_rules();
-  rules.model_type = "pegasus";
+PairRules pegasus_rules() {
+  PairRules rules = *bart_family().pair;
   rules.class_name = "PegasusForConditionalGeneration";
   rules.base_class = "PegasusModel";
   rules.defaults = pegasus_defaults();
@@ -41,9 +41,10 @@ PairRules make_pegasus() {
 
 }  // namespace
 
-const PairRules& pegasus_rules() {
-  static const PairRules rules = make_pegasus();
-  return rules;
+const Family& pegasus_family() {
+  static const PairRules rules = pegasus_rules();
+  static const Family family{.name = "pegasus", .model_type = "pegasus", .pair = &rules};
+  return family;
 }
 
 }  // namespace weft::models

@@ -16,7 +16,6 @@
 #include "weft/core/error.h"
 #include "weft/core/number.h"
 #include "weft/core/quote.h"
-#include "weft/models/families/reformer/kind.h"
 #include "weft/models/stack/stack_config.h"
 #include "weft/text/hugging_face.h"
 #include "weft/text/sentencepiece/reformer_pieces.h"
@@ -26,9 +25,18 @@ namespace {
 
 using formats::Json;
 
+constexpr const char* kReformer = "reformer";
 constexpr const char* kDecoderClass = "ReformerModelWithLMHead";
 constexpr const char* kEncoderClass = "ReformerForMaskedLM";
 constexpr std::int64_t kByteVocabulary = 258;  // an encoder may have a mask behind them
+
+/// Whether the config is that of an encoder with a head for a task, or with none.
+bool has_head_for_task(const Json& config) {
+  const Json classes = config.value("architectures", Json());
+  const auto is = [&](const char* name) { return classes == Json::array({name}); };
+  return config.value("is_decoder", Json(false)) == false &&
+         (is("ReformerForSequenceClassification") || is("ReformerForQuestionAnswering") || is("ReformerModel"));
+}
 
 bool is_of_bytes(std::int64_t vocabulary, bool is_decoder) {
   return vocabulary == kByteVocabulary || (!is_decoder && vocabulary == kByteVocabulary + 1);
@@ -120,7 +128,7 @@ const char* architecture_for(bool is_decoder) { return is_decoder ? kDecoderClas
 void check_class(const Json& json, bool is_decoder, const std::string& where) {
   const auto found = json.find("architectures");
   const bool fits = found == json.end() || *found == Json::array({architecture_for(is_decoder)}) || found->is_null() ||
-                    is_reformer_with_task(json);
+                    has_head_for_task(json);
   reformer_needs(fits, where, ": architectures must be [\"", architecture_for(is_decoder), "\"] with is_decoder ",
                  is_decoder ? "true" : "false", ", found ",
                  found == json.end() ? "none" : quote(found->dump(-1, ' ', true, Json::error_handler_t::replace)));

@@ -10,7 +10,7 @@
 namespace weft::models {
 
 /// Fields that are missing have the defaults of transformers 5.23. Errors: kFormat, kArgument or kUnsupported naming
-/// the file and the field. Of a Reformer with a head for a task (kind.h): its stack, as that of
+/// the file and the field. Of a Reformer with a head for a task: its stack, as that of
 /// ReformerForMaskedLM.
 TransformerConfig reformer_from_json(const formats::Json& json, const std::filesystem::path& directory);
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reformer (Kitaev et al. 2020) with a head over a vocabulary, as a directory of transformers. Names by the rows of the
 // encoder; a local layer's three projections lie under each other in Weft's.
+#include "weft/models/families/reformer/decoder.h"
+
 #include <string>
 #include <string_view>
 
-#include "weft/models/families/causal_family.h"
 #include "weft/models/families/encoder_rules.h"
 #include "weft/models/families/name_rows.h"
 #include "weft/models/families/reformer/config_json.h"
-#include "weft/models/families/reformer/kind.h"
 #include "weft/models/families/reformer/like_transformers.h"
 #include "weft/models/families/rows.h"
 
@@ -30,24 +30,22 @@ WeightMap reformer_weights(const TransformerConfig&) {
           .takes_float64 = true};
 }
 
-CausalFamily make_reformer_causal() {
-  CausalFamily family;
-  family.model_type = kReformer;
-  family.title = "a Reformer";
-  family.from_json = reformer_from_json;
-  family.to_json = reformer_to_json;
-  family.weights = reformer_weights;
-  family.tokenizer_files = {{"tokenizer.model", "spiece.model"}};
-  family.scores_like_transformers = reformer_scores_like_transformers;
-  family.continues_like_transformers = reformer_continues_like_transformers;
-  return family;
+CausalRules make_causal_rules() {
+  CausalRules rules;
+  rules.from_json = reformer_from_json;
+  rules.to_json = reformer_to_json;
+  rules.weights = reformer_weights;
+  rules.tokenizer_files = {{"tokenizer.model", "spiece.model"}};
+  rules.scores_like_transformers = reformer_scores_like_transformers;
+  rules.continues_like_transformers = reformer_continues_like_transformers;
+  return rules;
 }
 
 }  // namespace
 
-const CausalFamily& reformer_causal_family() {
-  static const CausalFamily family = make_reformer_causal();
-  return family;
+const CausalRules& reformer_causal_rules() {
+  static const CausalRules rules = make_causal_rules();
+  return rules;
 }
 
 }  // namespace weft::models

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "weft/models/families/causal_family.h"
+#include "weft/models/families/causal_rules.h"
 
 namespace weft::models {
 

@@ -5,7 +5,7 @@
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
 #include "weft/core/version.h"
-#include "weft/models/families/causal_family.h"
+#include "weft/models/families/rows.h"
 
 namespace weft::models {
 namespace {
@@ -40,7 +40,7 @@ TransformerConfig own_config_from_json(const Json& json, const std::filesystem::
 
 Json own_config_to_json(const TransformerConfig& config) {
   Json json = {{"architectures", {architecture_of(config)}},
-               {"model_type", own_causal_family().model_type},
+               {"model_type", weft_family().model_type},
                {"weft_version", kVersion}};
   json.update(formats::to_json(config));
   return json;

@@ -11,7 +11,8 @@
 #include <utility>
 
 #include "weft/core/error.h"
-#include "weft/models/families/causal_family.h"
+#include "weft/models/families/causal_rules.h"
+#include "weft/models/families/rows.h"
 #include "weft/models/families/transfo_xl/config_json.h"
 
 namespace weft::models {
@@ -122,21 +123,20 @@ WeightMap transfo_xl_weights(const TransformerConfig& config) {
 /// The reference begins a text behind a memory of zeros.
 LikeTransformers transfo_xl_scores(const TransformerConfig&, const std::string&) { return {.behind_zeros = true}; }
 
-CausalFamily make_transfo_xl() {
-  CausalFamily family;
-  family.model_type = kTransfoXl;
-  family.title = "a Transformer-XL";
-  family.from_json = transfo_xl_from_json;
-  family.to_json = transfo_xl_to_json;
-  family.weights = transfo_xl_weights;
-  family.scores_like_transformers = transfo_xl_scores;
-  return family;
+CausalRules transfo_xl_rules() {
+  CausalRules rules;
+  rules.from_json = transfo_xl_from_json;
+  rules.to_json = transfo_xl_to_json;
+  rules.weights = transfo_xl_weights;
+  rules.scores_like_transformers = transfo_xl_scores;
+  return rules;
 }
 
 }  // namespace
 
-const CausalFamily& transfo_xl_family() {
-  static const CausalFamily family = make_transfo_xl();
+const Family& transfo_xl_family() {
+  static const CausalRules rules = transfo_xl_rules();
+  static const Family family{.name = kTransfoXl, .model_type = kTransfoXl, .causal = &rules};
   return family;
 }
 

@@ -4,6 +4,7 @@
 #include "weft/core/error.h"
 #include "weft/models/families/encoder_rules.h"
 #include "weft/models/families/reformer/config.h"
+#include "weft/models/families/reformer/decoder.h"
 #include "weft/models/families/reformer/encoder_config_json.h"
 #include "weft/models/families/rows.h"
 
@@ -93,7 +94,8 @@ EncoderRules reformer_rules() {
 
 const Family& reformer_family() {
   static const EncoderRules rules = reformer_rules();
-  static const Family family{.name = "reformer", .model_type = "reformer", .encoder = &rules};
+  static const Family family{
+      .name = "reformer", .model_type = "reformer", .encoder = &rules, .causal = &reformer_causal_rules()};
   return family;
 }
 

@@ -8,6 +8,7 @@
 #include "weft/core/version.h"
 #include "weft/models/encoder/block_sparse.h"
 #include "weft/models/families/pair_rules.h"
+#include "weft/models/families/rows.h"
 #include "weft/text/hugging_face.h"
 #include "weft/text/tokenizer.h"
 
@@ -37,7 +38,7 @@ EncoderDecoderConfig own_pair_from_json(const PairRules&, const Json& json, cons
 
 Json own_pair_to_json(const PairRules& rules, const EncoderDecoderConfig& config, at::ScalarType) {
   Json json = {{"architectures", {rules.class_name}},
-               {"model_type", rules.written_type},
+               {"model_type", weft_encoder_decoder_family().model_type},
                {"is_encoder_decoder", true},
                {"weft_version", kVersion}};
   json.update(formats::to_json(config));
@@ -63,10 +64,8 @@ const text::Tokenizer* source_tokenizer(const text::PairTokenizer& tokenizer) {
   return &tokenizer.side(text::Side::kSource);
 }
 
-PairRules make_own_pair() {
+PairRules own_pair_rules() {
   PairRules rules;
-  rules.model_type = "weft";
-  rules.written_type = "weft_encoder_decoder";  // "weft" is a model of one stack there
   rules.class_name = "WeftForConditionalGeneration";
   rules.base_prefix = "";
   EncoderDecoderConfig::fields([&](const auto& field) { rules.fields.push_back({field.name, field.name}); });
@@ -81,9 +80,10 @@ PairRules make_own_pair() {
 
 }  // namespace
 
-const PairRules& own_pair_rules() {
-  static const PairRules rules = make_own_pair();
-  return rules;
+const Family& weft_encoder_decoder_family() {
+  static const PairRules rules = own_pair_rules();
+  static const Family family{.name = "weft_encoder_decoder", .model_type = "weft_encoder_decoder", .pair = &rules};
+  return family;
 }
 
 }  // namespace weft::models

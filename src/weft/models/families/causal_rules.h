@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Models of one stack with a head over a vocabulary, decoders and encoders that guess masked tokens: Weft's own, and
 // those of `transformers` that its blocks can express, each in both directions. A family is one value of this struct: a
-// new one is a folder next to reformer/ and a row in the table of causal_family.cpp.
+// new one is a folder next to reformer/ and a row in list.inc.
 #pragma once
 
 #include <filesystem>
-#include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "weft/formats/config_json.h"
@@ -29,9 +27,7 @@ struct RenamedFile {
   const char* theirs;
 };
 
-struct CausalFamily {
-  std::string_view model_type;  ///< in config.json
-  std::string_view title;       ///< what people call it, with its article: "a Reformer"
+struct CausalRules {
   /// The config that `json` says, of `directory`/config.json. Errors: kFormat, kArgument or kUnsupported naming the
   /// file, the field and the rule.
   TransformerConfig (*from_json)(const formats::Json& json, const std::filesystem::path& directory);
@@ -47,15 +43,5 @@ struct CausalFamily {
   /// where that cache loses tokens.
   LikeTransformers (*continues_like_transformers)(const TransformerConfig& config, const std::string& where) = nullptr;
 };
-
-/// All of them, Weft's own first.
-std::span<const CausalFamily* const> causal_families();
-
-/// Null where none has that model_type.
-const CausalFamily* find_causal(std::string_view model_type);
-
-const CausalFamily& own_causal_family();
-const CausalFamily& transfo_xl_family();
-const CausalFamily& reformer_causal_family();
 
 }  // namespace weft::models
