@@ -222,26 +222,23 @@ server::Operation generate_operation(const ServedDecoder& served) {
 }  // namespace
 
 ServedModel serve_decoder(const std::string& name, const checkpoint::OpenedModel& directory,
-                          const SequenceFlags& sequence_flags) {
-  const TaskFlags& flags = sequence_flags.task;
-  for (const auto& [field, value] : flags.encoder.given.items()) {
+                          const ServeSettings& settings) {
+  for (const auto& [field, value] : settings.encoder.given.items()) {
     if (field != "dtype") {
-      fail(ErrorKind::kUnsupported, "weft serve: ", quote(flags.directory, 4096), " holds a decoder, and ",
+      fail(ErrorKind::kUnsupported, "weft serve: ", quote(directory.root().native(), 4096), " holds a decoder, and ",
            flag_name(field), " is for encoders and encoder-decoders");
     }
   }
-  apply_threads(flags.encoder.threads);
+  apply_threads(settings.encoder.threads);
   const auto served = std::make_shared<ServedDecoder>();
   served->name = name;
-  TextRunConfig run;
-  formats::update_from_json(run, flags.run, "weft serve");
-  served->most_texts = run.batch_size;
-  served->most_tokens = written_together(directory.facts(checkpoint::Ability::kContinue), run.batch_size);
+  served->most_texts = settings.batch.rows;
+  served->most_tokens = written_together(directory.facts(checkpoint::Ability::kContinue), settings.batch.rows);
   served->usual = generation::read_settings(directory, language_model_defaults());
   generation::GenerationConfig searches = language_model_defaults();
   searches.do_sample = false;
   served->searches = generation::read_settings(directory, searches);
-  served->products = training::dtype_of_model(flags.encoder.given.value("dtype", "run"), directory.path());
+  served->products = training::dtype_of_model(settings.encoder.given.value("dtype", "run"), directory.path());
   served->model = checkpoint::load_model(directory);
   served->decoder = std::make_unique<generation::LanguageModelDecoder>(served->model);
   served->tokenizer = checkpoint::load_tokenizer(directory);

@@ -186,9 +186,12 @@ constexpr TaskOfHead kTasks[] = {
 }  // namespace
 
 ServedModel serve_encoder(const std::string& name, const checkpoint::OpenedModel& directory,
-                          const SequenceFlags& flags) {
+                          const ServeSettings& settings) {
   const models::Head head = directory.head();
-  const auto task = std::make_shared<OpenTask>(open_task(flags.task, directory, std::nullopt, "weft serve"));
+  const auto task = std::make_shared<OpenTask>(
+      OpenTask{tasks::open_task_model(
+                   directory, model_options(encoder_settings(settings.encoder, "weft serve", directory.root()))),
+               {.batch = settings.batch}});
   task->model.name = quote(name);  // in errors, which clients read
   const auto served = [&](MakeWork make, MakeOperation describe) -> ServedTask {
     return {[task, name, make](const server::Request& request) -> server::Answer { return make(task, name, request); },
@@ -209,7 +212,7 @@ ServedModel serve_encoder(const std::string& name, const checkpoint::OpenedModel
   const auto sentence = checkpoint::read_sentence_directory(directory.root());
   const bool scores_pairs = sentence ? sentence->is_cross_encoder() : checkpoint::is_cross_encoder(directory);
   if (scores_pairs && sentence) {
-    tasks::take_sentence_limits(task->model, *sentence, flags.task.run.value("max_length", std::int64_t{0}));
+    tasks::take_sentence_limits(task->model, *sentence, 0);
   }
   if (!scores_pairs) {
     add_embedding_tasks(model, *task, directory);

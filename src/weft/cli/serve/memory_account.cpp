@@ -141,9 +141,9 @@ constexpr std::array kWorks{Way<CountWork>{Ability::kWrite, writing_work}, Way<C
                             Way<CountWork>{Ability::kContinue, continuing_work}};
 
 std::int64_t element_bytes_of(const checkpoint::Facts& model, const checkpoint::OpenedModel& directory,
-                              const SequenceFlags& flags) {
-  const bool is_half = !model.costs.is_float32 &&
-                       encoder_settings(flags.task.encoder, "weft serve", directory.path()).dtype == at::kBFloat16;
+                              const EncoderFlags& flags) {
+  const bool is_half =
+      !model.costs.is_float32 && encoder_settings(flags, "weft serve", directory.path()).dtype == at::kBFloat16;
   return is_half ? 2 : kFloat;
 }
 
@@ -180,7 +180,7 @@ std::int64_t written_together(const checkpoint::Facts& decoder, std::int64_t tex
 }
 
 MemoryAccount memory_account(const std::string& name, const checkpoint::OpenedModel& directory,
-                             const SequenceFlags& flags, const AccountLimits& limits) {
+                             const EncoderFlags& flags, const AccountLimits& limits) {
   const auto& [ability, count_work] = first_way(directory, kWorks);
   const checkpoint::Facts facts = directory.facts(ability);
   const std::int64_t element_bytes = element_bytes_of(facts, directory, flags);

@@ -59,7 +59,7 @@ struct MemoryAccount {
 /// The account of the model `name` in `directory`, run as `flags` say. Errors: kUnsupported for a model that the server
 /// does not have; those of files of weights, whose headers are read.
 MemoryAccount memory_account(const std::string& name, const checkpoint::OpenedModel& directory,
-                             const SequenceFlags& flags, const AccountLimits& limits);
+                             const EncoderFlags& flags, const AccountLimits& limits);
 
 /// {"weights", "packed", "work", "total", "how"}, in bytes.
 formats::Json account_json(const MemoryAccount& account);

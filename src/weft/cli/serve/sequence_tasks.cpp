@@ -231,8 +231,9 @@ formats::Json languages_of(const tasks::SequenceModel& model) {
 }  // namespace
 
 ServedModel serve_encoder_decoder(const std::string& name, const checkpoint::OpenedModel& directory,
-                                  const SequenceFlags& flags) {
-  const auto task = std::make_shared<OpenSequenceTask>(open_sequence_task(flags, directory, "weft serve"));
+                                  const ServeSettings& settings) {
+  const auto task = std::make_shared<OpenSequenceTask>(open_sequence_task(
+      encoder_settings(settings.encoder, "weft serve", directory.path()), settings.batch, directory, "weft serve"));
   task->model->name = quote(name);  // in errors, which clients read
   ServedModel model{.name = name, .kind = "encoder-decoder", .languages = languages_of(*task->model)};
   const auto translates = [task, name](const server::Request& request) -> server::Answer {

@@ -52,7 +52,8 @@ struct MemoryConfig {
 };
 
 struct ServeCommand {
-  SequenceFlags flags;
+  EncoderFlags encoder;
+  bool json = false;
   std::vector<std::string> models;
   formats::Json given = formats::Json::object();
   formats::Json memory = formats::Json::object();
@@ -115,12 +116,11 @@ std::vector<LocalModel> local_models(const std::vector<std::string>& arguments) 
 }
 
 // What each model needs; refused here, before a weight is read, if it is too much.
-std::vector<MemoryAccount> accounts_of(const std::vector<LocalModel>& models, SequenceFlags flags,
+std::vector<MemoryAccount> accounts_of(const std::vector<LocalModel>& models, const EncoderFlags& encoder,
                                        const AccountLimits& limits) {
   std::vector<MemoryAccount> accounts;
   for (const LocalModel& model : models) {
-    flags.task.directory = model.directory;
-    accounts.push_back(memory_account(model.name, model.opened, flags, limits));
+    accounts.push_back(memory_account(model.name, model.opened, encoder, limits));
   }
   check_accounts(accounts, limits, resident_memory(), machine_memory());
   return accounts;
@@ -143,7 +143,7 @@ AccountLimits account_limits(const ServeCommand& command, const server::ServerCo
 
 void print_start(const ServeCommand& command, const std::string& where, const std::vector<ServedModel>& models,
                  const std::vector<MemoryAccount>& accounts, const AccountLimits& limits) {
-  if (command.flags.task.json) {
+  if (command.json) {
     print_json({{"listening", where}, {"models", model_list(models)["data"]}});
   } else {
     std::cout << "listening on " << where << '\n';
@@ -170,17 +170,15 @@ void run_serve(const ServeCommand& command) {
   server::ServerConfig config;
   formats::update_from_json(config, command.given, "weft serve");
   server::check_origins(config);
-  SequenceFlags flags = command.flags;
-  flags.task.run = {{"batch_size", config.max_batch_texts}};
+  const ServeSettings settings{.encoder = command.encoder, .batch = {.rows = config.max_batch_texts}};
   const AccountLimits limits = account_limits(command, config);
   const std::vector<LocalModel> directories = local_models(command.models);
-  const std::vector<MemoryAccount> accounts = accounts_of(directories, flags, limits);
+  const std::vector<MemoryAccount> accounts = accounts_of(directories, command.encoder, limits);
   std::vector<ServedModel> models;
   std::map<std::string, formats::Json> cards;
   for (std::size_t i = 0; i < directories.size(); ++i) {
     const auto& [name, directory, opened] = directories[i];
-    flags.task.directory = directory;
-    models.push_back(open_served_model(name, opened, flags));
+    models.push_back(open_served_model(name, opened, settings));
     models.back().memory = account_json(accounts[i]);
     cards[name] = model_card(opened.root(), opened.path(), opened.json());
     if (!models.back().mask_token.empty()) {
@@ -209,8 +207,8 @@ void add_serve(CLI::App& parent) {
       ->required();
   add_fields<server::ServerConfig>(app, {.title = "Server"}, command->given);
   add_fields<MemoryConfig>(app, {.title = "Memory"}, command->memory);
-  add_encoder_flags(app, command->flags.task.encoder);
-  add_json_flag(app, command->flags.task.json);
+  add_encoder_flags(app, command->encoder);
+  add_json_flag(app, command->json);
   show_first(app, {.flags = {"--address", "--port", "--unix-socket", "--allowed-hosts", "--api-key-file",
                              "--max-memory", "--dtype", "--threads", "--json"}});
   app.callback([command] { run_serve(*command); });

@@ -118,7 +118,7 @@ using checkpoint::Way;
 // How models of one ability are served, and how many tokens they read together.
 struct Serving {
   std::int64_t read_together;
-  ServedModel (*open)(const std::string& name, const checkpoint::OpenedModel& directory, const SequenceFlags& flags);
+  ServedModel (*open)(const std::string& name, const checkpoint::OpenedModel& directory, const ServeSettings& settings);
 };
 constexpr std::array kServings{Way<Serving>{Ability::kWrite, {kReadToWrite, serve_encoder_decoder}},
                                Way<Serving>{Ability::kRead, {kReadTogether, serve_encoder}},
@@ -127,10 +127,10 @@ constexpr std::array kServings{Way<Serving>{Ability::kWrite, {kReadToWrite, serv
 }  // namespace
 
 ServedModel open_served_model(const std::string& name, const checkpoint::OpenedModel& directory,
-                              const SequenceFlags& flags) {
+                              const ServeSettings& settings) {
   const Serving& serving = way_of(directory, kServings);
-  SequenceFlags its = flags;
-  its.task.run["batch_tokens"] = serving.read_together;
+  ServeSettings its = settings;
+  its.batch.tokens = serving.read_together;
   ServedModel model = serving.open(name, directory, its);
   const std::string path = directory.root().native();
   for (std::map<std::string, ServedTask>* tasks : {&model.tasks, &model.shapes}) {

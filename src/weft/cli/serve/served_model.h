@@ -50,15 +50,21 @@ struct ServedModel {
   formats::Json memory = nullptr;            ///< account_json()
 };
 
-/// Opens the weights of `directory`, which is that of `flags`. Errors: those of open_task() and open_sequence_task(),
-/// and of load_model(); kUnsupported for a model that neither reads, writes nor goes on with texts, and for a decoder
-/// with flags that say how an encoder runs.
+/// How models compute, and how much of them at once.
+struct ServeSettings {
+  EncoderFlags encoder;
+  tasks::BatchLimits batch;  ///< open_served_model() says its tokens
+};
+
+/// Opens the weights of `directory`. Errors: those of tasks::open_task_model(), open_sequence_task() and load_model();
+/// kUnsupported for a model that neither reads, writes nor goes on with texts, and for a decoder with flags that say
+/// how an encoder runs.
 ServedModel open_served_model(const std::string& name, const checkpoint::OpenedModel& directory,
-                              const SequenceFlags& flags);
+                              const ServeSettings& settings);
 
 /// The tasks of an encoder's head, and `embed`.
 ServedModel serve_encoder(const std::string& name, const checkpoint::OpenedModel& directory,
-                          const SequenceFlags& flags);
+                          const ServeSettings& settings);
 /// `embed` in all shapes of vectors: `embed_all`, `similarity`, `embedding` and `embeddings`; by the modules of
 /// `directory`, where it has some. The weights are those of `task`.
 void add_embedding_tasks(ServedModel& model, const OpenTask& task, const checkpoint::OpenedModel& directory);
@@ -69,10 +75,10 @@ void add_rerank_task(ServedModel& model, const std::shared_ptr<OpenTask>& task,
                      const checkpoint::OpenedModel& directory);
 /// `generate`.
 ServedModel serve_decoder(const std::string& name, const checkpoint::OpenedModel& directory,
-                          const SequenceFlags& flags);
+                          const ServeSettings& settings);
 /// `translate`, `summarize` and `align`.
 ServedModel serve_encoder_decoder(const std::string& name, const checkpoint::OpenedModel& directory,
-                                  const SequenceFlags& flags);
+                                  const ServeSettings& settings);
 
 /// POST {"inputs": {"text", "text_pair"}, "parameters": {"src_lang", "tgt_lang"}}: the words of a text and of its
 /// translation that belong together, as `weft align` gives them.

@@ -45,19 +45,24 @@ void add_task_flags(CLI::App& app, TaskFlags& flags, bool windowed) {
   show_first(app, first);
 }
 
+tasks::TaskModelOptions model_options(const EncoderSettings& settings) {
+  tasks::TaskModelOptions options;
+  options.encoder = settings.encoder;
+  options.dtype = settings.dtype;
+  options.products = settings.products;
+  options.check_finite = settings.check_finite;
+  return options;
+}
+
 TaskOptions task_options(const TaskFlags& flags, std::optional<models::Head> head, const std::string& command) {
   if (!flags.out.empty()) {
     check_result_path(flags.out);
   }
   TextRunConfig config;
   formats::update_from_json(config, flags.run, command);
-  const EncoderSettings settings = encoder_settings(flags.encoder, command, flags.directory);
   TaskOptions options;
+  options.model = model_options(encoder_settings(flags.encoder, command, flags.directory));
   options.model.head = head;
-  options.model.encoder = settings.encoder;
-  options.model.dtype = settings.dtype;
-  options.model.products = settings.products;
-  options.model.check_finite = settings.check_finite;
   options.model.max_length = config.max_length;
   options.run.truncate = config.truncate;
   options.run.stride = config.stride;

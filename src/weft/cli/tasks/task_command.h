@@ -67,6 +67,9 @@ struct TaskOptions {
 /// Errors: those of encoder_settings() and check_result_path().
 TaskOptions task_options(const TaskFlags& flags, std::optional<models::Head> head, const std::string& command);
 
+/// How a model is opened that computes as `settings` say.
+tasks::TaskModelOptions model_options(const EncoderSettings& settings);
+
 /// A model opened for a task, and how to run it.
 struct OpenTask {
   tasks::TaskModel model;
