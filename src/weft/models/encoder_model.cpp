@@ -26,14 +26,16 @@ struct EncoderCall {
 
 namespace {
 
-EncoderConfig checked(const EncoderConfig& config, Head head, const EncoderOptions& options) {
+/// Errors: those of the constructor, before any tensor.
+Blueprint checked_plan(const EncoderConfig& config, Head head, const EncoderOptions& options) {
   check_options(options);
   validate(with_options(config, options), "model config");  // the family's rules hold for options, too
   if (!encoder_rules(config).has_head(head)) {
     fail(ErrorKind::kUnsupported, config.model_type, " has no head ", to_string(head), " in transformers");
   }
-  check_mechanisms(encoder_rules(config).stack(config, options), "model config");  // before any tensor
-  return config;
+  Blueprint plan = blueprint(config, head, options);
+  check_mechanisms(plan.stack, "model config");
+  return plan;
 }
 
 }  // namespace
@@ -65,14 +67,16 @@ std::vector<std::pair<std::string, at::Tensor>> EncoderOutput::named() const {
 
 EncoderModelImpl::EncoderModelImpl(const EncoderConfig& config, Head head, const EncoderOptions& encoder,
                                    const at::TensorOptions& options)
-    : config_(checked(config, head, encoder)),
+    : EncoderModelImpl(config, head, encoder, checked_plan(config, head, encoder), options) {}
+
+EncoderModelImpl::EncoderModelImpl(EncoderConfig config, Head head, EncoderOptions encoder, const Blueprint& plan,
+                                   const at::TensorOptions& options)
+    : config_(std::move(config)),
       head_(head),
-      options_(encoder),
-      stack_(register_module("encoder",
-                             std::make_shared<StackImpl>(encoder_rules(config_).stack(config_, encoder), options))),
-      passes_(std::make_unique<EncoderPasses>(encoder_rules(config_).passes(config_, encoder))),
-      top_(register_module("head",
-                           std::make_shared<EncoderHeadImpl>(config_, head, head_plan(config_, head), options))) {}
+      options_(std::move(encoder)),
+      stack_(register_module("encoder", std::make_shared<StackImpl>(plan.stack, options))),
+      passes_(std::make_unique<EncoderPasses>(plan.passes)),
+      top_(register_module("head", std::make_shared<EncoderHeadImpl>(config_, head, plan.head, options))) {}
 
 EncoderModelImpl::~EncoderModelImpl() = default;
 

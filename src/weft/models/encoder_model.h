@@ -21,6 +21,7 @@ namespace weft::models {
 class EncoderHeadImpl;
 class EncoderPasses;
 class StackImpl;
+struct Blueprint;
 struct EncoderCall;  // a call on its way, see encoder_model.cpp
 
 /// Global tokens of a call, companions of its text, in models that have some (etc), and which tokens belong to which.
@@ -131,6 +132,9 @@ class EncoderModelImpl : public torch::nn::Module {
   void set_gradient_checkpointing(bool enabled) noexcept { gradient_checkpointing_ = enabled; }
 
  private:
+  /// Of a config and options that go together, and their plan.
+  EncoderModelImpl(EncoderConfig config, Head head, EncoderOptions encoder, const Blueprint& plan,
+                   const at::TensorOptions& options);
   EncoderCall run(const EncoderInput& input);
 
   EncoderConfig config_;

@@ -11,18 +11,6 @@
 namespace weft::models {
 namespace {
 
-/// Where the field is there with a value of that type.
-template <typename Value>
-void set_own(OwnFields& own, std::string_view name, const Value& given) {
-  own.each([&](const FieldRule& rule, auto& value) {
-    if constexpr (std::is_same_v<std::remove_cvref_t<decltype(value)>, Value>) {
-      if (rule.name == name) {
-        value = given;
-      }
-    }
-  });
-}
-
 layers::BlockConfig block_of(const EncoderConfig& config, const EncoderOptions& options, std::int64_t layer) {
   const EncoderRules& rules = encoder_rules(config);
   const std::string given = replacing_attention(config, options, layer);
@@ -237,20 +225,24 @@ EncoderConfig with_options(const EncoderConfig& config, const EncoderOptions& op
   if (!options.attention.empty()) {
     asked.attention = {options.attention};
   }
+  set_block_options(asked.own, options, in_words(families_with("attention_type"), " and "), config.model_type);
+  return asked;
+}
+
+void set_block_options(OwnFields& own, const EncoderOptions& options, const std::string& families,
+                       std::string_view model_type) {
   const bool asks = !options.attention_type.empty() || options.block_size > 0 || options.random_blocks >= 0;
-  require(!asks || encoder_rules(config).has_field("attention_type"),
-          "attention_type, block_size and random_blocks are for ", in_words(families_with("attention_type"), " and "),
-          ", but the model is ", config.model_type);
+  require(!asks || own.has("attention_type"), "attention_type, block_size and random_blocks are for ", families,
+          ", but the model is ", model_type);
   if (!options.attention_type.empty()) {
-    set_own(asked.own, "attention_type", options.attention_type);
+    own.set("attention_type", options.attention_type);
   }
   if (options.block_size > 0) {
-    set_own(asked.own, "block_size", options.block_size);
+    own.set("block_size", options.block_size);
   }
   if (options.random_blocks >= 0) {
-    set_own(asked.own, "num_random_blocks", options.random_blocks);
+    own.set("num_random_blocks", options.random_blocks);
   }
-  return asked;
 }
 
 bool reads_pooler(const HeadPlan& plan, Head head) {

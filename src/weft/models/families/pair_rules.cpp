@@ -85,18 +85,7 @@ EncoderDecoderConfig with_options(const EncoderDecoderConfig& config, const Enco
     asked.encoder_attention = {options.attention};
     asked.encoder_full_until = 0;  // belonged to the pattern that is replaced
   }
-  const bool for_blocks = !options.attention_type.empty() || options.block_size > 0 || options.random_blocks >= 0;
-  require(!for_blocks || config.own.has("attention_type"), "attention_type, block_size and random_blocks are for ",
-          pairs_with("attention_type"), ", but the model is ", config.model_type);
-  if (!options.attention_type.empty()) {
-    asked.own.set("attention_type", options.attention_type);
-  }
-  if (options.block_size > 0) {
-    asked.own.set("block_size", options.block_size);
-  }
-  if (options.random_blocks >= 0) {
-    asked.own.set("num_random_blocks", options.random_blocks);
-  }
+  set_block_options(asked.own, options, pairs_with("attention_type"), config.model_type);
   return asked;
 }
 
