@@ -143,7 +143,7 @@ TEST_F(InFile, ConfigsAsPythonWritesThem) {
   replace("\"3\": \"LABEL_3\"", "\"3\": null");
   text.replace(text.rfind('}'), 1, ", \"somebody's\": [NaN, -Infinity, \"NaN \\\" Infinity\"], \"longest\": Infinity}");
   write_file_atomically(directory_ / "config.json", text);
-  EXPECT_EQ(open_model(directory_).encoder_config().id2label,
+  EXPECT_EQ(load_encoder_config(open_model(directory_)).id2label,
             (std::vector<std::string>{"1", "2.5", "true", "LABEL_3"}));
   expect_same();
   for (const char* value : {"NaN", "Infinity"}) {
@@ -153,7 +153,7 @@ TEST_F(InFile, ConfigsAsPythonWritesThem) {
     damaged.replace(begin, damaged.find(',', begin) - begin, value);
     write_file_atomically(directory_ / "config.json", damaged);
     test::expect_error(std::string(value) == "NaN" ? ErrorKind::kFormat : ErrorKind::kArgument,
-                       {"config.json", "layer_norm_eps"}, [&] { open_model(directory_).encoder_config(); });
+                       {"config.json", "layer_norm_eps"}, [&] { load_encoder_config(open_model(directory_)); });
   }
 }
 

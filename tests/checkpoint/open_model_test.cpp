@@ -30,11 +30,11 @@ TEST(OpenModel, ReadsTheConfigOfAnEncoderOnce) {
   std::filesystem::remove(path / "config.json");
   EXPECT_EQ(opened.path(), path);
   EXPECT_TRUE(opened.can(Ability::kRead));
-  EXPECT_EQ(opened.encoder_config().model_type, "longformer");
-  EXPECT_EQ(opened.encoder_config().directory, path);
+  EXPECT_EQ(load_encoder_config(opened).model_type, "longformer");
+  EXPECT_EQ(load_encoder_config(opened).directory, path);
   EXPECT_EQ(opened.head(), models::Head::kTokenClassification);
   EXPECT_EQ(load_encoder(opened)->head(), models::Head::kTokenClassification);
-  test::expect_error(ErrorKind::kFormat, {"model_type must be weft", "'longformer'"}, [&] { opened.own_config(); });
+  test::expect_error(ErrorKind::kFormat, {"model_type must be weft", "'longformer'"}, [&] { load_config(opened); });
 }
 
 TEST(OpenModel, ReadsTheConfigOfAnOwnModelOnce) {
@@ -45,9 +45,10 @@ TEST(OpenModel, ReadsTheConfigOfAnOwnModelOnce) {
   const OpenedModel opened = open_model(path);
   std::filesystem::remove(path / "config.json");
   EXPECT_FALSE(opened.can(Ability::kRead));
-  EXPECT_EQ(opened.own_config().hidden_size, 16);
+  EXPECT_EQ(load_config(opened).hidden_size, 16);
   EXPECT_EQ(load_model(opened)->parameter_count(), model->parameter_count());
-  test::expect_error(ErrorKind::kUnsupported, {"is a decoder that weft train made"}, [&] { opened.encoder_config(); });
+  test::expect_error(ErrorKind::kUnsupported, {"is a decoder that weft train made"},
+                     [&] { load_encoder_config(opened); });
 }
 
 TEST(OpenModel, NamesTheFamiliesWhereItKnowsNone) {

@@ -162,7 +162,7 @@ TEST(ReformerTask, AReformerForMaskedTokensLearnsATask) {
   save_encoder(directory / "made", model);
   const OpenedModel made = open_model(directory / "made");
   EXPECT_TRUE(made.can(Ability::kRead));
-  EXPECT_EQ(made.encoder_config().id2label, options.labels);
+  EXPECT_EQ(load_encoder_config(made).id2label, options.labels);
   EXPECT_FALSE(made.can(Ability::kPredict));
 }
 
@@ -170,12 +170,12 @@ TEST(ReformerTask, RefusesWhatItIsNot) {
   test::TemporaryDirectory decoder;
   write_changed(decoder.path(), "classes", [](formats::Json& json) { json["is_decoder"] = true; });
   test::expect_error(ErrorKind::kUnsupported, {"architectures", "ReformerModelWithLMHead", "is_decoder true"},
-                     [&] { open_model(decoder.path()).own_config(); });
+                     [&] { load_config(open_model(decoder.path())); });
   test::TemporaryDirectory tags;
   write_changed(tags.path(), "classes",
                 [](formats::Json& json) { json["architectures"] = {"ReformerForTokenClassification"}; });
   test::expect_error(ErrorKind::kUnsupported, {"architectures", "ReformerForTokenClassification"},
-                     [&] { open_model(tags.path()).own_config(); });
+                     [&] { load_config(open_model(tags.path())); });
   test::expect_error(ErrorKind::kFormat, {"model_type", "reformer"}, [] { load_model(task_fixture("answers")); });
   test::expect_error(ErrorKind::kUnsupported, {"reformer has no head token-classification"}, [] {
     EncoderLoadOptions options;
@@ -185,7 +185,7 @@ TEST(ReformerTask, RefusesWhatItIsNot) {
   });
   test::TemporaryDirectory labels;
   write_changed(labels.path(), "classes", [](formats::Json& json) { json["id2label"] = {{"1", "one"}}; });
-  test::expect_error(ErrorKind::kFormat, {"id2label", "'1'"}, [&] { open_model(labels.path()).encoder_config(); });
+  test::expect_error(ErrorKind::kFormat, {"id2label", "'1'"}, [&] { load_encoder_config(open_model(labels.path())); });
 }
 
 }  // namespace

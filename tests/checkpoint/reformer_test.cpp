@@ -154,7 +154,7 @@ TEST(Reformer, PiecesKeepTheirFile) {
   std::filesystem::copy(reformer_fixture("mixed"), pieces);
   write_file_atomically(pieces / "spiece.model", "pieces");
   const OpenedModel opened = open_model(pieces);
-  EXPECT_EQ(opened.own_config().tokenizer_class, "sentencepiece");
+  EXPECT_EQ(load_config(opened).tokenizer_class, "sentencepiece");
   const models::LanguageModel model = load_model(opened);
   save_model_as(*models::reformer_family().causal, directory / "copy", model, pieces);
   EXPECT_EQ(read_file(directory / "copy" / "spiece.model"), "pieces");

@@ -123,10 +123,10 @@ TEST_P(PairFurther, GoesOnAndComesBack) {
   EXPECT_EQ(read_file(folder_ / "run/model.safetensors"), read_file(folder_ / "whole/model.safetensors"));
   EXPECT_EQ(read_file(folder_ / "run/generation_config.json"), kSearch);
   const checkpoint::OpenedModel opened = checkpoint::open_model(folder_ / "run");
-  EXPECT_EQ(opened.encoder_decoder_config().model_type, family);
-  EXPECT_EQ(opened.encoder_decoder_config().attention_dropout, 0.1);
-  EXPECT_EQ(opened.encoder_decoder_config().alignment_layer, 0);
-  EXPECT_EQ(opened.encoder_decoder_config().alignment_head, 1);
+  EXPECT_EQ(checkpoint::load_encoder_decoder_config(opened).model_type, family);
+  EXPECT_EQ(checkpoint::load_encoder_decoder_config(opened).attention_dropout, 0.1);
+  EXPECT_EQ(checkpoint::load_encoder_decoder_config(opened).alignment_layer, 0);
+  EXPECT_EQ(checkpoint::load_encoder_decoder_config(opened).alignment_head, 1);
   EXPECT_EQ(checkpoint::load_pair_tokenizer(opened)->encode("a tree", text::Side::kSource),
             tokenizer->encode("a tree", text::Side::kSource));
 }

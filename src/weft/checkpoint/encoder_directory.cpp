@@ -92,13 +92,13 @@ void write_encoder(const std::filesystem::path& directory, const EncoderModel& m
 }  // namespace
 
 EncoderConfig load_encoder_config(const std::filesystem::path& directory) {
-  return open_model(directory).encoder_config();
+  return load_encoder_config(open_model(directory));
 }
 
 EncoderConfig load_encoder_config(const OpenedModel& directory) { return directory.encoder_config(); }
 
 EncoderModel load_encoder(const OpenedModel& directory, const EncoderLoadOptions& options) {
-  const EncoderConfig& read = directory.encoder_config();
+  const EncoderConfig read = load_encoder_config(directory);
   const Head head = options.head ? *options.head : directory.head();
   const models::EncoderRules& rules = models::encoder_rules(read);
   const std::unique_ptr<formats::TensorFile> opened =

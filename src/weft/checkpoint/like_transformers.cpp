@@ -23,7 +23,7 @@ std::string named(const OpenedModel& directory) { return quote(directory.path().
 
 /// Null for what predicts no tokens.
 const CausalRules* rules_of(const OpenedModel& directory) {
-  return opens_as_predictor(directory.json()) ? &directory.predictor() : nullptr;
+  return opens_as_predictor(directory.json()) ? &predictor_rules(directory) : nullptr;
 }
 
 /// "Reformers and Transformer-XLs": the families of which `holds`.
@@ -49,7 +49,7 @@ LikeTransformers differences(const OpenedModel& directory, Differs CausalRules::
             return each.continues_like_transformers == nullptr && each.scores_like_transformers != nullptr;
           }),
           ", too, and ", named(directory), " holds another model");
-  return (rules->*differs)(directory.own_config(), named(directory));
+  return (rules->*differs)(load_config(directory), named(directory));
 }
 
 models::LanguageModel load(const OpenedModel& directory, const LikeTransformers& like) {
@@ -76,7 +76,7 @@ models::LanguageModel load_like_transformers(const OpenedModel& directory) {
 models::LanguageModel load_cached_like_transformers(const OpenedModel& directory) {
   const CausalRules* const rules = rules_of(directory);
   const bool continues =
-      rules == nullptr || rules->continues_like_transformers == nullptr || directory.own_config().is_decoder;
+      rules == nullptr || rules->continues_like_transformers == nullptr || load_config(directory).is_decoder;
   if (!continues) {
     fail(ErrorKind::kUnsupported, "--like-transformers: ", named(directory),
          " holds an encoder, which continues no text");

@@ -9,8 +9,8 @@
 
 namespace weft::checkpoint {
 
-/// What differs where the model scores a text. Errors: those of own_config(); kArgument for a model whose family has no
-/// such differences.
+/// What differs where the model scores a text. Errors: those of load_config(); kArgument for a model whose family has
+/// no such differences.
 models::LikeTransformers like_transformers(const OpenedModel& directory);
 
 /// load_model() with these differences. Errors: those of load_model() and like_transformers().

@@ -73,10 +73,12 @@ void check_tokenizer(const TransformerConfig& config, const text::Tokenizer& tok
 TransformerConfig load_config(const std::filesystem::path& directory) { return load_config(open_model(directory)); }
 TransformerConfig load_config(const OpenedModel& directory) { return directory.own_config(); }
 
+const models::CausalRules& predictor_rules(const OpenedModel& directory) { return directory.predictor(); }
+
 std::unique_ptr<text::Tokenizer> load_tokenizer(const OpenedModel& directory) {
   directory.need(Ability::kPredict);
   std::unique_ptr<text::Tokenizer> tokenizer = text::load_tokenizer(directory.path(), directory.json());
-  check_tokenizer(directory.own_config(), *tokenizer, quote(directory.path().native(), 4096));
+  check_tokenizer(load_config(directory), *tokenizer, quote(directory.path().native(), 4096));
   return tokenizer;
 }
 
@@ -111,7 +113,7 @@ namespace {
 
 models::LanguageModel load_as(const OpenedModel& directory, const TransformerConfig& config,
                               const LoadOptions& options) {
-  WeightMap map = directory.predictor().weights(config);
+  WeightMap map = predictor_rules(directory).weights(config);
   map.asked_attention = joined(options.attention, "`, `");
   // Shapes first, without storage: a config that asks for more than the file holds allocates nothing.
   const models::LanguageModel shape(config, at::TensorOptions(at::kMeta).dtype(at::kFloat));
@@ -127,7 +129,7 @@ models::LanguageModel load_as(const OpenedModel& directory, const TransformerCon
 }  // namespace
 
 models::LanguageModel load_model(const OpenedModel& directory, const LoadOptions& options) {
-  TransformerConfig config = directory.own_config();
+  TransformerConfig config = load_config(directory);
   if (!options.attention.empty()) {
     config.attention = options.attention;
     validate(config, quote(directory.path().string(), 4096));
@@ -137,7 +139,7 @@ models::LanguageModel load_model(const OpenedModel& directory, const LoadOptions
 
 models::LanguageModel load_with_attention(const OpenedModel& directory, const std::vector<std::string>& attention,
                                           const std::filesystem::path& graphs) {
-  TransformerConfig config = directory.own_config();
+  TransformerConfig config = load_config(directory);
   config.attention = attention;
   config.directory = graphs;
   validate(config, quote(directory.path().string(), 4096));

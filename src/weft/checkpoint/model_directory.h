@@ -21,6 +21,8 @@ namespace weft::checkpoint {
 models::TransformerConfig load_config(const std::filesystem::path& directory);
 /// The config of what load_model() opens. Errors: as need() of Ability::kPredict or kDraw.
 models::TransformerConfig load_config(const OpenedModel& directory);
+/// How its family is read and written. Errors: the same.
+const models::CausalRules& predictor_rules(const OpenedModel& directory);
 
 /// Errors: kArgument naming `where` for a tokeniser of another kind than config.json says, or with more ids than the
 /// model has rows.

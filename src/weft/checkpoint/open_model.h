@@ -41,25 +41,28 @@ class OpenedModel {
   Facts facts(Ability ability) const;
   /// What it is, whatever it is asked for: for a model that reads and predicts, as one that predicts.
   Facts facts() const;
-  /// Errors: kUnsupported unless the config is of one of the encoder families, naming the file, the model_type found
-  /// and the commands that open such a model; those of encoder_config_from_json().
-  const models::EncoderConfig& encoder_config() const;
   /// The head that `architectures` names, or where it names none the one that the weights hold, which a warning says.
-  /// Errors: as encoder_config(); kUnsupported for one that Weft does not have.
+  /// Errors: as need() of Ability::kRead; kUnsupported for one that Weft does not have.
   models::Head head() const;
-  /// For whoever needs the head `wanted`, before encoder_config() or head() is asked for: where `architectures` leaves
-  /// the head open, it is `wanted` if the weights hold that one, whatever else they would fit (choose_head()). Whether
-  /// that makes it another one than it was.
+  /// For whoever needs the head `wanted`, before head() or anything else of an encoder is asked for: where
+  /// `architectures` leaves the head open, it is `wanted` if the weights hold that one, whatever else they would fit
+  /// (choose_head()). Whether that makes it another one than it was.
   bool prefer(models::Head wanted) const;
-  /// Errors: kUnsupported for what is no encoder-decoder, as encoder_config(); those of pair_from_json().
-  const models::EncoderDecoderConfig& encoder_decoder_config() const;
-  /// How its family is read and written. Errors: kFormat as own_config(), for what predicts no tokens.
-  const models::CausalRules& predictor() const;
-  /// Errors: kFormat unless the model is a decoder or encoder of Weft's own or of transformers, naming the same;
-  /// kFormat or kArgument naming the field.
-  const models::TransformerConfig& own_config() const;
 
  private:
+  // Who loads a model has its config: encoder_directory.h, encoder_decoder/directory.h, model_directory.h.
+  friend models::EncoderConfig load_encoder_config(const OpenedModel& directory);
+  friend models::EncoderDecoderConfig load_encoder_decoder_config(const OpenedModel& directory);
+  friend models::TransformerConfig load_config(const OpenedModel& directory);
+  friend const models::CausalRules& predictor_rules(const OpenedModel& directory);
+
+  // Each is read when it is first asked for. Errors: those of need().
+  const models::EncoderConfig& encoder_config() const;
+  const models::EncoderDecoderConfig& encoder_decoder_config() const;
+  const models::TransformerConfig& own_config() const;
+  // How the family of own_config() is read and written.
+  const models::CausalRules& predictor() const;
+
   std::filesystem::path root_;
   std::filesystem::path path_;
   formats::Json json_;

@@ -66,7 +66,7 @@ void save(const std::filesystem::path& directory, const EncoderDecoder& model, c
 }  // namespace
 
 EncoderDecoder load_encoder_decoder(const OpenedModel& directory, const EncoderDecoderLoadOptions& options) {
-  EncoderDecoderConfig config = directory.encoder_decoder_config();
+  EncoderDecoderConfig config = load_encoder_decoder_config(directory);
   const std::unique_ptr<formats::TensorFile> opened = open_weights(directory.path(), encoder_decoder_anchors(config));
   const EncoderDecoderFile file = describe_encoder_decoder(*opened, config);
   config.share_embeddings = file.shares;
@@ -95,7 +95,7 @@ EncoderDecoderConfig load_encoder_decoder_config(const OpenedModel& directory) {
 }
 
 std::unique_ptr<text::PairTokenizer> load_pair_tokenizer(const OpenedModel& directory) {
-  const EncoderDecoderConfig& config = directory.encoder_decoder_config();
+  const EncoderDecoderConfig config = load_encoder_decoder_config(directory);
   return models::pair_rules(config).load_tokenizer(config, directory.path());
 }
 

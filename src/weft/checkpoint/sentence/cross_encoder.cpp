@@ -85,7 +85,7 @@ void take_library_settings(CrossEncoderSettings& settings, const std::filesystem
 
 bool is_cross_encoder(const OpenedModel& directory) {
   return directory.can(Ability::kRead) && directory.head() == models::Head::kSequenceClassification &&
-         directory.encoder_config().num_labels() == 1;
+         load_encoder_config(directory).num_labels() == 1;
 }
 
 CrossEncoderSettings read_cross_encoder(const OpenedModel& directory) {
@@ -98,7 +98,7 @@ CrossEncoderSettings read_cross_encoder(const OpenedModel& directory) {
   } else {
     take_activation(settings, directory.json(), "sbert_ce_default_activation_function", where);
   }
-  if (settings.where.empty() && directory.encoder_config().num_labels() > 1) {
+  if (settings.where.empty() && load_encoder_config(directory).num_labels() > 1) {
     settings.activation = kIdentity;
   }
   return settings;
