@@ -298,7 +298,7 @@ TEST_F(Embed, SaysWhatIsWrong) {
   refuse("a.csv", "anchor,positive\nloom,thread\n", nothing, {"at least 2", "has 1"}, ErrorKind::kArgument);
   refuse("a.tsv", kPairs, {{"batch_size", 1}}, {"at least 2", "batch_size is 1"}, ErrorKind::kArgument);
   refuse("a.tsv", kPairs, {{"matryoshka_dims", {32, 8}}}, {"matryoshka_dims", "16", "32"}, ErrorKind::kArgument);
-  refuse("a.csv", kScored, nothing, {"line 2", "score 4.5", "-1 to 1", "--score-max"});
+  refuse("a.csv", kScored, nothing, {"line 2", "score 4.5", "-1 to 1", "score_max"});
   refuse("a.csv", kScored, {{"loss", "in-batch"}}, {"line 2", "score", "in-batch"});
   refuse("a.tsv", kPairs, {{"loss", "cosine"}}, {"line 2", "without a score", "label_field"});
   refuse("a.csv", "anchor,positive,negative,score\na,b,c,1\n", nothing, {"line 2", "'score'", "negatives"});

@@ -126,7 +126,7 @@ TEST_F(Rerank, SaysWhatIsWrong) {
   refuse("query,text\nloom,hello\nworld,it\n", {{"loss", "binary"}},
          {"bad.csv", "all 2 pairs", "label 1", "negatives"});
   refuse("query,text,label\nloom,hello,1\nworld,it,0\n", {{"loss", "softmax"}}, {"softmax", "found 1 text", "'loom'"});
-  refuse("query,text,label\nloom,hello,3\nloom,it,0\n", nothing, {"line 2", "score 3", "0 to 1", "--score-max"});
+  refuse("query,text,label\nloom,hello,3\nloom,it,0\n", nothing, {"line 2", "score 3", "0 to 1", "score_max"});
   test::expect_error(ErrorKind::kArgument, {"head of one number", "3 labels"},
                      [&] { prepared(task("labels.csv", kLabelled, {{"model", model("classify")}})); });
   test::expect_error(ErrorKind::kArgument, {"prompts", "embed"},

@@ -15,6 +15,7 @@
 #include "weft/core/error.h"
 #include "weft/core/progress.h"
 #include "weft/core/quote.h"
+#include "weft/core/system/option_name.h"
 #include "weft/data/token_source.h"
 #include "weft/readers/file_list.h"
 #include "weft/readers/input/no_text.h"
@@ -82,7 +83,7 @@ void TextCorpus::add_sound(const std::vector<std::string>& paths, bool first_cha
     const readers::WavFile wav(path);
     if (wav.channels() > 1 && !first_channel) {
       throw Error(ErrorKind::kArgument, concat(named(path), ": expected sound of one channel, found ", wav.channels()),
-                  "--audio-channel first takes the first one of each file");
+                  concat(option("audio_channel"), " first takes the first one of each file"));
     }
     rate_ = rate_ == 0 ? wav.rate() : rate_;
     require(wav.rate() == rate_, named(path), ": all sound must have one rate: expected ", rate_,
@@ -160,7 +161,7 @@ void TextCorpus::read_plain(const TextFile& file, std::int64_t offset, std::int6
   if (written != file.modified && !known_->still_holds(file.path, written)) {
     throw Error(ErrorKind::kIo,
                 concat(named(file.path), " was written while it was in use: it is not the text any more that it was"),
-                "put the file back as it was; a training run then goes on with --resume");
+                concat("put the file back as it was; a training run then goes on with ", option("resume")));
   }
 }
 

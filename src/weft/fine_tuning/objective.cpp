@@ -9,6 +9,7 @@
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
 #include "weft/core/random.h"
+#include "weft/core/system/option_name.h"
 #include "weft/core/system/process_rank.h"
 #include "weft/data/window_sampler.h"
 #include "weft/fine_tuning/objectives/answer.h"
@@ -77,7 +78,8 @@ void Objective::add_rows(Split split, std::span<const tasks::Document> documents
       .maximum = setup_.model.maximum,
       .overflow = setup_.data.truncate ? tasks::Overflow::kTruncate : tasks::Overflow::kError,
       .model = setup_.model.name,
-      .hint = "--truncate cuts the text there, and prints how many were cut; --on-error skip leaves it out"};
+      .hint = concat(option("truncate"), " cuts the text there, and prints how many were cut; ", option("on_error"),
+                     " skip leaves it out")};
   std::vector<tasks::EncodedDocument> rows;
   rows.reserve(documents.size());
   for (const tasks::Document& document : documents) {

@@ -10,6 +10,7 @@
 
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
+#include "weft/core/system/option_name.h"
 #include "weft/readers/input/columns.h"
 #include "weft/readers/reader.h"
 
@@ -124,7 +125,7 @@ TableColumns find_columns(const std::vector<std::string>& columns, const DataSet
                        ? std::vector<std::size_t>{usual_column(columns, readers::kLabelFields, "label_field", file)}
                        : columns_like(columns, settings.label_field, file);
     require(count == LabelCount::kSeveral || found.labels.size() == 1, file, ": this task has one label a record, but ",
-            "label_field names ", found.labels.size(), " columns; --task multilabel learns several");
+            "label_field names ", found.labels.size(), " columns; ", option("task"), " multilabel learns several");
   }
   for (std::size_t column = 0; column < columns.size() && !found.id; ++column) {
     const bool is_read = column == found.text || column == found.pair ||

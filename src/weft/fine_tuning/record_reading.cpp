@@ -3,6 +3,7 @@
 #include "weft/fine_tuning/record_reading.h"
 
 #include "weft/core/error.h"
+#include "weft/core/system/option_name.h"
 #include "weft/readers/byte_source.h"
 #include "weft/readers/input/no_text.h"
 
@@ -39,7 +40,7 @@ readers::FileKind kind_for(const std::filesystem::path& file, const DataSettings
   throw Error(ErrorKind::kFormat,
               concat(bytes.name(), ": is ", readers::kind_text(kind), kind.by_content() ? " (" : "", kind.reason,
                      kind.by_content() ? ")" : "", ", expected for this task: ", known),
-              "--format names the format where that is wrong");
+              concat(option("format"), " names the format where that is wrong"));
 }
 
 }  // namespace weft::fine_tuning

@@ -10,6 +10,7 @@
 
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
+#include "weft/core/system/option_name.h"
 #include "weft/fine_tuning/objective.h"
 #include "weft/formats/json_members.h"
 #include "weft/text/utf8.h"
@@ -73,8 +74,8 @@ bool is_fine_tuning_task(std::string_view task) { return find_task(task) != null
 void check_format(std::string_view task, const DataSettings& data) {
   const TaskEntry* found = find_task(task);
   const std::string known = found == nullptr ? "" : concat(" ", found->formats, " ");
-  require(known.find(" " + data.format + " ") != std::string::npos, "format must be one of", known, "for --task ", task,
-          ", found ", data.format);
+  require(known.find(" " + data.format + " ") != std::string::npos, "format must be one of", known, "for ",
+          option("task"), " ", task, ", found ", data.format);
 }
 
 void check_folds(const DataSettings& data, std::string_view where) {
@@ -234,7 +235,7 @@ Json preset_fields(std::string_view name, const Json& given, std::string_view wh
   require(found != kPresets.end(), "no preset is called ", name);
   const auto task = formats::value_or(given, "task", where, std::string("classify"));
   const std::string tasks = concat(" ", found->tasks, " ");
-  require(tasks.find(concat(" ", task, " ")) != std::string::npos, "preset ", name, " is for --task", tasks,
+  require(tasks.find(concat(" ", task, " ")) != std::string::npos, "preset ", name, " is for ", option("task"), tasks,
           "and not for ", task);
   Json fields = Json::parse(found->fields);
   constexpr std::array<const char*, 3> kLengths = {"steps", "epochs", "minutes"};

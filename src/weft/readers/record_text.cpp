@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "weft/core/log.h"
+#include "weft/core/system/option_name.h"
 #include "weft/readers/file_list.h"
 #include "weft/readers/genome_documents.h"
 #include "weft/readers/input/file_kind.h"
@@ -60,7 +61,8 @@ bool RecordText::open_next() {
   reading.format = options_.format;
   reading.text_field = options_.text_field;
   if (reading.format == "auto" && decide_kind(bytes, {options_.text_field}).format == "fasta") {
-    log_warning(bytes.name(), ": is FASTA, of which each line is read as a text, headers too; --dna reads sequences");
+    log_warning(bytes.name(), ": is FASTA, of which each line is read as a text, headers too; ", option("dna"),
+                " reads sequences");
     reading.format = "lines";
   }
   texts_ = std::make_unique<InputTexts>(std::move(bytes), reading);

@@ -8,6 +8,7 @@
 
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
+#include "weft/core/system/option_name.h"
 
 namespace weft::server {
 namespace {
@@ -52,7 +53,7 @@ void check_origins(const ServerConfig& config) {
   for (const std::string& origin : config.allowed_origins) {
     if (origin != "null" && !is_origin(origin)) {
       throw Error(ErrorKind::kArgument,
-                  concat("--allowed-origins has ", quote(origin),
+                  concat(option("allowed_origins"), " has ", quote(origin),
                          "; expected what browsers send as Origin, such as https://example.org or null"),
                   "name each origin, without a path or a slash at its end");
     }

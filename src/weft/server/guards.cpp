@@ -8,6 +8,7 @@
 
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
+#include "weft/core/system/option_name.h"
 #include "weft/readers/text_source.h"
 #include "weft/server/http_error.h"
 
@@ -113,15 +114,16 @@ void check_sender(const Head& head, const ServerConfig& config) {
   const std::string_view name = without_port(host);
   if (!head.hosts.empty() && !is_address(name) && !equal_letters(name, "localhost") &&
       !has(config.allowed_hosts, name)) {
-    refuse(status::kForbidden,
-           concat("Host is ", quote(host), ", which is no name of this server; --allowed-hosts adds one"));
+    refuse(status::kForbidden, concat("Host is ", quote(host), ", which is no name of this server; ",
+                                      option("allowed_hosts"), " adds one"));
   }
   if (head.origins.empty()) {
     return;
   }
   const std::string_view origin = head.origins.front();
   if (!equal_letters(origin, concat("http://", host)) && !is_allowed_origin(origin, config)) {
-    refuse(status::kForbidden, concat("Origin is ", quote(origin), ", another server; --allowed-origins adds one"));
+    refuse(status::kForbidden,
+           concat("Origin is ", quote(origin), ", another server; ", option("allowed_origins"), " adds one"));
   }
 }
 

@@ -25,6 +25,7 @@
 #include "weft/core/interrupt.h"
 #include "weft/core/log.h"
 #include "weft/core/quote.h"
+#include "weft/core/system/option_name.h"
 #include "weft/server/connection.h"
 #include "weft/server/http_error.h"
 #include "weft/server/openapi.h"
@@ -152,7 +153,7 @@ class Server {
     } catch (const boost::system::system_error& failure) {
       throw Error(ErrorKind::kIo,
                   concat("cannot listen on ", config_.address, ", port ", config_.port, ": ", failure.code().message()),
-                  "--port 0 takes a free port");
+                  concat(option("port"), " 0 takes a free port"));
     }
   }
 

@@ -17,6 +17,7 @@
 
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
+#include "weft/core/system/option_name.h"
 
 namespace weft::server {
 namespace {
@@ -30,7 +31,8 @@ std::string shown(const std::filesystem::path& path) { return quote(path.native(
 }
 
 [[noreturn]] void fail_of_system(const std::filesystem::path& path) {
-  refuse(path, std::strerror(errno), "--unix-socket names a file that is made in a directory of yours");
+  refuse(path, std::strerror(errno),
+         concat(option("unix_socket"), " names a file that is made in a directory of yours"));
 }
 
 class DirectoryLock {
@@ -51,7 +53,7 @@ sockaddr_un address_of(const std::filesystem::path& path) {
   const std::string& name = path.native();
   if (name.empty() || name.size() >= sizeof(address.sun_path) || name.find('\0') != std::string::npos) {
     refuse(path, concat("the path of a socket has 1 to ", sizeof(address.sun_path) - 1, " bytes, found ", name.size()),
-           "give a shorter path to --unix-socket");
+           concat("give a shorter path to ", option("unix_socket")));
   }
   std::copy(name.begin(), name.end(), address.sun_path);
   return address;
@@ -84,7 +86,8 @@ void SocketFile::require_free() const {
     return;
   }
   if (!S_ISSOCK(found.st_mode)) {
-    refuse(path_, "there is a file of that name, which is no socket", "give another name to --unix-socket");
+    refuse(path_, "there is a file of that name, which is no socket",
+           concat("give another name to ", option("unix_socket")));
   }
   const sockaddr_un address = address_of(path_);
   const int client = new_socket(path_);
@@ -95,7 +98,8 @@ void SocketFile::require_free() const {
       fail_of_system(path_);
     }
   } else if (failed != ENOENT) {
-    refuse(path_, "the address is in use: a program listens on this socket", "end it, or give another --unix-socket");
+    refuse(path_, "the address is in use: a program listens on this socket",
+           concat("end it, or give another ", option("unix_socket")));
   }
 }
 

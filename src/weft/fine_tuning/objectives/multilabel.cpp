@@ -14,6 +14,7 @@
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
 #include "weft/core/random.h"
+#include "weft/core/system/option_name.h"
 #include "weft/fine_tuning/label_logits.h"
 #include "weft/fine_tuning/review.h"
 #include "weft/fine_tuning/text_records.h"
@@ -56,7 +57,8 @@ MultilabelObjective::MultilabelObjective(Setup given)
     : Objective(std::move(given)), group_names_(read_groups(setup().data.label_groups)) {
   require(setup().label_smoothing == 0.0,
           "label_smoothing is for one label of several; in multilabel a text has any number of labels");
-  require(setup().task.problem_type == "auto", "problem_type is for --task classify; that of multilabel is fixed");
+  require(setup().task.problem_type == "auto", "problem_type is for ", option("task"),
+          " classify; that of multilabel is fixed");
 }
 
 ReadSummary MultilabelObjective::read_files(Split split, const std::vector<std::string>& paths) {

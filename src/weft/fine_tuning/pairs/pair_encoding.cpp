@@ -8,6 +8,7 @@
 #include "weft/core/error.h"
 #include "weft/core/log.h"
 #include "weft/core/progress.h"
+#include "weft/core/system/option_name.h"
 #include "weft/fine_tuning/pairs/alignment_loss.h"
 
 namespace weft::fine_tuning {
@@ -35,9 +36,9 @@ Ids framed_ids(const PairEncoding& encoding, const std::string& text, const std:
                          frame.size() == 1 ? "its end" : concat(frame.size(), " special ones"), " is longer than ",
                          limits.longest),
                   encoding.config.model.empty()
-                      ? "--truncate cuts longer texts; --max-source-positions and --max-target-positions make a model "
-                        "for longer ones"
-                      : "--truncate cuts longer texts");
+                      ? concat(option("truncate"), " cuts longer texts; ", option("max_source_positions"), " and ",
+                               option("max_target_positions"), " make a model for longer ones")
+                      : concat(option("truncate"), " cuts longer texts"));
     }
     ++summary.cut;
     summary.left_out += found - most;
@@ -49,7 +50,7 @@ Ids framed_ids(const PairEncoding& encoding, const std::string& text, const std:
     throw Error(ErrorKind::kArgument,
                 concat(where, ": a text of ", ids.size(), " tokens does not fit in a batch of ",
                        encoding.config.batch_tokens, " tokens"),
-                "--batch-tokens makes larger batches");
+                concat(option("batch_tokens"), " makes larger batches"));
   }
   return ids;
 }

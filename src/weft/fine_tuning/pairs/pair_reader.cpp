@@ -12,6 +12,7 @@
 
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
+#include "weft/core/system/option_name.h"
 #include "weft/readers/file_list.h"
 #include "weft/readers/input/columns.h"
 #include "weft/readers/input/file_kind.h"
@@ -138,8 +139,8 @@ Next open_table(const fs::path& file, const std::string& format, const PairConfi
     };
     const std::size_t source = column(source_name, readers::kSourceFields, target_name, 0);
     const std::size_t target = column(target_name, readers::kTargetFields, source_name, 1);
-    require(source != target, pair.where, ": source and target are the same column; name them by --source-field and ",
-            "--target-field");
+    require(source != target, pair.where, ": source and target are the same column; name them by ",
+            option("source_field"), " and ", option("target_field"));
     pair.source = row->fields[source];
     pair.target = row->fields[target];
     if (!config.alignment_field.empty()) {
@@ -225,10 +226,11 @@ PairReader::PairReader(const PairConfig& given, bool held_out) : Reader({.skip_m
     } else if (format == "csv" || format == "tsv") {
       files_.emplace_back([=] { return open_table(file, format, config, options); });
     } else {
-      throw Error(ErrorKind::kFormat,
-                  concat(quote(file.native(), 4096), ": is ", readers::kind_text(kind),
-                         ", but pairs are read from tables (.csv, .tsv) and JSON (.jsonl, .json)"),
-                  "two aligned text files are given by --train-source and --train-target");
+      throw Error(
+          ErrorKind::kFormat,
+          concat(quote(file.native(), 4096), ": is ", readers::kind_text(kind),
+                 ", but pairs are read from tables (.csv, .tsv) and JSON (.jsonl, .json)"),
+          concat("two aligned text files are given by ", option("train_source"), " and ", option("train_target")));
     }
     note_kind(readers::kind_text(kind));
   }

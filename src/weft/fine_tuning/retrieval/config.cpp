@@ -10,6 +10,7 @@
 #include "weft/core/error.h"
 #include "weft/core/number.h"
 #include "weft/core/quote.h"
+#include "weft/core/system/option_name.h"
 
 namespace weft::fine_tuning {
 namespace {
@@ -42,11 +43,11 @@ void check_config(const RetrievalConfig& config, std::string_view task, std::str
   if (!is_retrieval_task(task)) {
     return;
   }
-  require(is_loss_of(config.loss, task), where, ": loss ", config.loss, " is not for --task ", task, "; ",
+  require(is_loss_of(config.loss, task), where, ": loss ", config.loss, " is not for ", option("task"), " ", task, "; ",
           task == "embed" ? "in-batch, cosine and cosent are" : "binary and softmax are");
   require(task == "embed" || (config.matryoshka_dims.empty() && config.query_prompt.empty() &&
                               config.document_prompt.empty() && !config.symmetric),
-          where, ": matryoshka_dims, prompts and symmetric are for --task embed, and not for ", task);
+          where, ": matryoshka_dims, prompts and symmetric are for ", option("task"), " embed, and not for ", task);
   const bool in_batch = config.loss == "auto" || config.loss == "in-batch";
   require(!config.symmetric || in_batch, where, ": symmetric is for the loss in-batch, found ", config.loss);
   const std::vector<std::int64_t>& dims = config.matryoshka_dims;

@@ -13,6 +13,7 @@
 
 #include "weft/core/error.h"
 #include "weft/core/random.h"
+#include "weft/core/system/option_name.h"
 #include "weft/fine_tuning/label_logits.h"
 #include "weft/fine_tuning/retrieval/losses.h"
 #include "weft/fine_tuning/review.h"
@@ -96,12 +97,13 @@ void EmbedObjective::settle_loss(const TextGroup& group) {
     loss_ = group.score ? Loss::kCosine : Loss::kInBatch;
   }
   if (group.score && loss_ == Loss::kInBatch) {
-    readers::malformed(group.place, ": a record with a score, but the loss is in-batch, by --loss or by the records ",
-                       "before; take the score out, or give --loss cosine");
+    readers::malformed(group.place, ": a record with a score, but the loss is in-batch, by ", option("loss"),
+                       " or by the records before; take the score out, or give ", option("loss"), " cosine");
   }
   if (!group.score && loss_ != Loss::kInBatch) {
-    readers::malformed(group.place, ": a record without a score, but the loss is one of scores, by --loss or by the ",
-                       "records before; name the column with label_field, or give --loss in-batch");
+    readers::malformed(group.place, ": a record without a score, but the loss is one of scores, by ", option("loss"),
+                       " or by the records before; name the column with label_field, or give ", option("loss"),
+                       " in-batch");
   }
 }
 

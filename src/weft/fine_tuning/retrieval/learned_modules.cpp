@@ -10,6 +10,7 @@
 
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
+#include "weft/core/system/option_name.h"
 #include "weft/models/stack/seeded_generator.h"
 
 namespace weft::fine_tuning {
@@ -76,7 +77,8 @@ LearnedModules::LearnedModules(const fs::path& directory, std::int64_t width, co
   is_new_ = !read;
   sentence_ = read ? std::move(*read) : plain_encoder(width);
   require(!sentence_.is_cross_encoder(), where,
-          ": is a cross-encoder, which gives a pair of texts a score and no text a vector; --task rerank trains it");
+          ": is a cross-encoder, which gives a pair of texts a score and no text a vector; ", option("task"),
+          " rerank trains it");
   for (const auto& [name, given] :
        {std::pair{kQueryPrompt, &config.query_prompt}, std::pair{kDocumentPrompt, &config.document_prompt}}) {
     if (!given->empty()) {

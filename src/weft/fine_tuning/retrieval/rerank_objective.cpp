@@ -13,6 +13,7 @@
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
 #include "weft/core/random.h"
+#include "weft/core/system/option_name.h"
 #include "weft/fine_tuning/label_logits.h"
 #include "weft/fine_tuning/retrieval/losses.h"
 #include "weft/fine_tuning/review.h"
@@ -106,11 +107,12 @@ void RerankObjective::make_lists() {
     const auto last = all.values.begin() + end;
     const std::string& text = all.texts[static_cast<std::size_t>(query(end - 1))];
     if (last - first < 2 || *std::max_element(first, last) <= 0.0) {
-      throw Error(ErrorKind::kFormat,
-                  concat(labels_place(), ": the loss softmax needs for each query a text that answers it and another ",
-                         "one, in one record or in records that follow each other, found ", last - first,
-                         last - first == 1 ? " text" : " texts", " and no such two for ", quote(shortened(text, 60))),
-                  "add a negative to it, or give --loss binary, for which any record may have none");
+      throw Error(
+          ErrorKind::kFormat,
+          concat(labels_place(), ": the loss softmax needs for each query a text that answers it and another ",
+                 "one, in one record or in records that follow each other, found ", last - first,
+                 last - first == 1 ? " text" : " texts", " and no such two for ", quote(shortened(text, 60))),
+          concat("add a negative to it, or give ", option("loss"), " binary, for which any record may have none"));
     }
     begins_.push_back(end);
   }

@@ -13,6 +13,7 @@
 #include "weft/core/error.h"
 #include "weft/core/number.h"
 #include "weft/core/quote.h"
+#include "weft/core/system/option_name.h"
 #include "weft/fine_tuning/record_fields.h"
 #include "weft/fine_tuning/record_reading.h"
 #include "weft/readers/file_list.h"
@@ -265,8 +266,8 @@ double scaled_score(const TextGroup& group, const DataSettings& settings, double
   const double score = group.score.value_or(0.0) / settings.score_max;
   if (score < least || score > 1.0) {
     readers::malformed(group.place, ": the score ", *group.score, " is ", score, " of score_max ", settings.score_max,
-                       ", which must be from ", least,
-                       " to 1; --score-max N divides scores by N (5 for those of STS-B)");
+                       ", which must be from ", least, " to 1; ", option("score_max"),
+                       " N divides scores by N (5 for those of STS-B)");
   }
   return score;
 }

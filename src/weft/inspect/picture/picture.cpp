@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "weft/core/error.h"
+#include "weft/core/system/option_name.h"
 #include "weft/core/work/pieces.h"
 #include "weft/inspect/picture/cells.h"
 #include "weft/inspect/survey/survey.h"
@@ -159,7 +160,8 @@ Picture make_picture(const pattern::Pattern& pattern, const PictureRequest& requ
   }
   require(std::ssize(picture.panels) * picture.rows * picture.columns <= kMostCells, "the picture would have ",
           picture.panels.size(), " panels of ", picture.rows, " x ", picture.columns,
-          " cells, one for each head that differs; draw one head with --head 0, or fewer heads with --heads");
+          " cells, one for each head that differs; draw one head with ", option("head"), " 0, or fewer heads with ",
+          option("heads"));
   const LayoutSurvey survey = survey_layout(pattern, site, request.head);
   // The layout of one head has the blocks of all.
   const double heads = request.head ? static_cast<double>(site.heads) : 1;

@@ -9,6 +9,7 @@
 
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
+#include "weft/core/system/option_name.h"
 #include "weft/readers/conll_reader.h"
 #include "weft/readers/fasta_reader.h"
 #include "weft/readers/input/columns.h"
@@ -146,7 +147,7 @@ class Decision {
       throw Error(ErrorKind::kFormat,
                   concat(bytes_.name(), ": its name says JSON, but it begins with ", quote(line_, 20),
                          ", expected objects, one a line or in an array, or SQuAD's JSON"),
-                  "--format names what it is");
+                  concat(option("format"), " names what it is"));
     }
     return {named_.empty() ? "text" : named_, ""};
   }

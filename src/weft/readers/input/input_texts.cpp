@@ -12,6 +12,7 @@
 #include "weft/core/joined.h"
 #include "weft/core/log.h"
 #include "weft/core/quote.h"
+#include "weft/core/system/option_name.h"
 #include "weft/formats/config_json.h"
 #include "weft/readers/byte_source.h"
 #include "weft/readers/conll_reader.h"
@@ -68,7 +69,8 @@ std::string format_of_table(const std::string& format, ByteSource& bytes, const 
   if (names_text(line, format == "csv" ? ',' : '\t', options)) {
     return format;
   }
-  log_warning(bytes.name(), ": each line is read as a text; --text-field NAME reads that column of a table");
+  log_warning(bytes.name(), ": each line is read as a text; ", option("text_field"),
+              " NAME reads that column of a table");
   return "lines";
 }
 
@@ -109,11 +111,11 @@ std::string resolved_format(ByteSource& bytes, const InputTextOptions& options) 
     throw Error(
         ErrorKind::kArgument,
         concat(bytes.name(), ": is read as lines of text, which have no column or field ", quote(options.text_field)),
-        "--format names the format where it is a table or JSON");
+        concat(option("format"), " names the format where it is a table or JSON"));
   }
   if (kind.by_content() && !kind.named_alike) {
-    log_warning(bytes.name(), ": ", kind.reason, ", so it is read as ", spoken(kind.format),
-                "; --format lines reads each line as a text");
+    log_warning(bytes.name(), ": ", kind.reason, ", so it is read as ", spoken(kind.format), "; ", option("format"),
+                " lines reads each line as a text");
   }
   return kind.format == "text" ? "lines" : kind.format;
 }
@@ -184,7 +186,8 @@ Next texts_of(NextObject next, const InputTextOptions& options) {
     if (field.empty()) {
       throw MalformedRecord(concat(text.where, ": the object has no field ",
                                    quoted_list(std::vector<std::string>(kTextFields.begin(), kTextFields.end()), 12)),
-                            "--text-field NAME names the field of the text; --format lines reads each line as a text");
+                            concat(option("text_field"), " NAME names the field of the text; ", option("format"),
+                                   " lines reads each line as a text"));
     }
     text.first = string_field(object, field, text.where);
     text.second.reset();
@@ -273,8 +276,9 @@ Next open(ByteSource bytes, const InputTextOptions& options) {
     return lines_of(std::move(bytes), options.pairs);
   }
   if (options.pairs && options.pair_field.empty()) {
-    throw Error(ErrorKind::kArgument, concat(name, ": --pairs needs the field of the second text"),
-                "--pair-field NAME names it; --format lines reads two texts a line, with a tab between them");
+    throw Error(ErrorKind::kArgument, concat(name, ": ", option("pairs"), " needs the field of the second text"),
+                concat(option("pair_field"), " NAME names it; ", option("format"),
+                       " lines reads two texts a line, with a tab between them"));
   }
   if (format == "jsonl" || format == "json") {
     return texts_of(objects_of<JsonRecord>(open_json_records(std::move(bytes), format), name), options);
@@ -287,7 +291,7 @@ Next open(ByteSource bytes, const InputTextOptions& options) {
   if (format == "csv" || format == "tsv") {
     return table_of(std::move(bytes), format, options);
   }
-  require(!options.pairs, name, ": --pairs needs two texts a record, and ", spoken(format), " have one");
+  require(!options.pairs, name, ": ", option("pairs"), " needs two texts a record, and ", spoken(format), " have one");
   if (format == "fasta") {
     return sequences_of(std::move(bytes), options.keep_fields);
   }
