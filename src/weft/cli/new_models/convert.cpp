@@ -27,6 +27,7 @@
 #include "weft/cli/watched_progress.h"
 #include "weft/models/families/encoder_rules.h"
 #include "weft/models/families/families.h"
+#include "weft/models/families/pair_rules.h"
 #include "weft/text/hugging_face.h"
 
 namespace weft::cli {
@@ -48,8 +49,27 @@ constexpr const char* kConvertExamples =
     "  weft convert run --to reformer --out reformer\n"
     "  weft train --task mlm --model roberta-longformer-4096 --train-text books/train --steps 3000 --out trained";
 
+// The families that models of others become, in the order of the list.
+std::vector<std::string_view> targets() {
+  std::vector<std::string_view> names;
+  for (const models::Family* family : models::families()) {
+    const bool adapts = (family->encoder != nullptr && family->encoder->adapt != nullptr) ||
+                        (family->pair != nullptr && family->pair->adapt != nullptr);
+    const bool takes_own = family->causal != nullptr && !models::is_family(family->name, models::FamilyKind::kOwn);
+    if (adapts || takes_own) {
+      names.push_back(family->name);
+    }
+  }
+  return names;
+}
+
+// "big_bird and littlebird: ", of families that have the field.
+std::string of_families(std::string_view field, const char* about) {
+  return concat(models::in_words(models::families_with(field), " and "), ": ", about);
+}
+
 struct ConvertConfig {
-  std::string to = "longformer";
+  std::string to = std::string(targets().front());
   std::int64_t length = 4096;
   std::vector<std::int64_t> attention_window = {512};
   std::int64_t block_size = 64;
@@ -64,15 +84,21 @@ struct ConvertConfig {
         "to", &C::to,
         "family of the new model; led out of a bart, transfo-xl out of what weft train --variant transformer-xl made, "
         "reformer out of what weft train --residual reversible made"}
-              .one_of({"longformer", "big_bird", "littlebird", "etc", "led", "transfo-xl", "reformer"}));
+              .one_of(targets()));
     visit(Field{"length", &C::length, "longest text of the new model, in tokens"}.range(1, 1 << 24));
-    visit(Field{"attention_window", &C::attention_window,
-                "longformer and led: tokens of the window, half of them on each side: one number, or one for each "
-                "layer; 512 of a new model unless given"});
-    visit(Field{"block_size", &C::block_size, "big_bird and littlebird: tokens in a block"}.range(1, 1 << 16));
-    visit(Field{"random_blocks", &C::random_blocks, "big_bird: random blocks that each block of queries attends to"}
-              .range(0, 1 << 16));
-    visit(Field{"latents", &C::latents, "littlebird: rows that each layer packs the text into"}.range(1, 4096));
+    static const std::string window =
+        concat(models::in_words(models::families_with("attention_window"), ", "), " and ",
+               models::pairs_with("attention_window"),
+               ": tokens of the window, half of them on each side: one number, or one for each layer; 512 of a new "
+               "model unless given");
+    static const std::string block = of_families("block_size", "tokens in a block");
+    static const std::string random =
+        of_families("num_random_blocks", "random blocks that each block of queries attends to");
+    static const std::string latents = of_families("num_latents", "rows that each layer packs the text into");
+    visit(Field{"attention_window", &C::attention_window, window});
+    visit(Field{"block_size", &C::block_size, block}.range(1, 1 << 16));
+    visit(Field{"random_blocks", &C::random_blocks, random}.range(0, 1 << 16));
+    visit(Field{"latents", &C::latents, latents}.range(1, 4096));
     visit(Field{"attention", &C::attention,
                 "mechanism or pattern to use instead of the family's: one, or one for each layer; @FILE of weft prune "
                 "or weft propose makes the same model with these patterns"});
