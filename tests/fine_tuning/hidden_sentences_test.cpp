@@ -65,9 +65,9 @@ TEST(HiddenSentences, BothPassesHaveTheStructureOfTheText) {
   const at::Tensor rest = hidden.logical_not();
   EXPECT_TRUE(two.hidden.input_ids.masked_select(rest).equal(batch.input_ids.masked_select(rest)));
   EXPECT_TRUE(two.labels.masked_select(rest).equal(batch.labels.masked_select(rest)));
-  EXPECT_TRUE(two.hidden.globals.input_ids.equal(two.chosen.to(at::kLong) + 1));
-  EXPECT_TRUE(two.hidden.globals.mask.eq(1).all().item<bool>());
-  EXPECT_EQ(two.hidden.globals.sentence[0][3].item<std::int64_t>(), 1);
+  EXPECT_TRUE(two.hidden.companions.input_ids.equal(two.chosen.to(at::kLong) + 1));
+  EXPECT_TRUE(two.hidden.companions.mask.eq(1).all().item<bool>());
+  EXPECT_EQ(two.hidden.companions.sentence[0][3].item<std::int64_t>(), 1);
 }
 
 class ContrastiveText : public test::SmallTask {

@@ -128,10 +128,10 @@ TEST(EtcModel, IsTheEncoderOfTheEquations) {
     const EncoderOutput found = model->forward(input);
     const testing::GlobalLocalRows expected = reference->forward(same);
     EXPECT_LT(gap(found.last_hidden_state * rows, expected.tokens * rows), 1e-10) << hard;
-    EXPECT_LT(gap(found.global_hidden_state * globals, expected.globals * globals), 1e-10) << hard;
+    EXPECT_LT(gap(found.companion_hidden_state * globals, expected.globals * globals), 1e-10) << hard;
     const at::Tensor along = at::randn(found.last_hidden_state.sizes(), at::kDouble) * rows;
-    const at::Tensor along_globals = at::randn(found.global_hidden_state.sizes(), at::kDouble) * globals;
-    ((found.last_hidden_state * along).sum() + (found.global_hidden_state * along_globals).sum()).backward();
+    const at::Tensor along_globals = at::randn(found.companion_hidden_state.sizes(), at::kDouble) * globals;
+    ((found.last_hidden_state * along).sum() + (found.companion_hidden_state * along_globals).sum()).backward();
     ((expected.tokens * along).sum() + (expected.globals * along_globals).sum()).backward();
     for (const auto& parameter : reference->named_parameters()) {
       if (parameter.key() != "segments") {
@@ -150,12 +150,12 @@ TEST(EtcModel, AGivenStructureIsThatOfTheRule) {
   const EncoderOutput by_rule = model->forward(input);
   const layers::TextStructure text = layers::text_structure(input.input_ids, input.attention_mask.ne(0),
                                                             {.ends = config.own.get<EtcFields>().sentence_end_ids});
-  input.globals.input_ids = text.global_ids;
-  input.globals.mask = text.structure.global_keep.to(at::kLong);
-  input.globals.sentence = text.structure.sentence;
+  input.companions.input_ids = text.global_ids;
+  input.companions.mask = text.structure.global_keep.to(at::kLong);
+  input.companions.sentence = text.structure.sentence;
   const EncoderOutput given = model->forward(input);
   EXPECT_TRUE(given.last_hidden_state.equal(by_rule.last_hidden_state));
-  EXPECT_TRUE(given.global_hidden_state.equal(by_rule.global_hidden_state));
+  EXPECT_TRUE(given.companion_hidden_state.equal(by_rule.companion_hidden_state));
 }
 
 // Every tensor that may be given reaches the attention: each alone changes what is computed.
@@ -165,26 +165,26 @@ TEST(EtcModel, EveryGivenTensorCounts) {
   EncoderModel model = exact_model(config);
   EncoderInput input = two_texts();
   input.attention_mask = at::Tensor();
-  input.globals.input_ids = at::tensor({1, 3, 5, 1, 1, 4}, at::kLong).reshape({2, 3});
+  input.companions.input_ids = at::tensor({1, 3, 5, 1, 1, 4}, at::kLong).reshape({2, 3});
   const at::Tensor third = at::arange(41).remainder(3).unsqueeze(0).expand({2, 41}).contiguous();
   const at::Tensor half = at::arange(41).floor_divide(20).unsqueeze(0).expand({2, 41}).contiguous();
   const at::Tensor of_globals = at::tensor({0, 1, 1, 0, 0, 1}, at::kLong).reshape({2, 3});
   const at::Tensor alone = model->forward(input).last_hidden_state;
-  input.globals.sentence = third;
+  input.companions.sentence = third;
   const at::Tensor before = model->forward(input).last_hidden_state;
   EXPECT_GT(gap(alone, before), 1e-6);
-  const auto changes = [&](const char* name, at::Tensor GlobalInput::* member, const at::Tensor& value) {
+  const auto changes = [&](const char* name, at::Tensor CompanionTokens::* member, const at::Tensor& value) {
     EncoderInput other = input;
-    other.globals.*member = value;
+    other.companions.*member = value;
     EXPECT_GT(gap(model->forward(other).last_hidden_state, before), 1e-6) << name;
   };
-  changes("token_type_ids", &GlobalInput::token_type_ids, of_globals);
-  changes("paragraph", &GlobalInput::paragraph, half);
-  changes("linked", &GlobalInput::linked, half);
-  changes("segment", &GlobalInput::segment, half);
-  changes("global_segment", &GlobalInput::global_segment, of_globals);
-  changes("sees_all", &GlobalInput::sees_all, of_globals);
-  changes("mask", &GlobalInput::mask, of_globals);
+  changes("token_type_ids", &CompanionTokens::token_type_ids, of_globals);
+  changes("paragraph", &CompanionTokens::paragraph, half);
+  changes("linked", &CompanionTokens::linked, half);
+  changes("segment", &CompanionTokens::segment, half);
+  changes("global_segment", &CompanionTokens::global_segment, of_globals);
+  changes("sees_all", &CompanionTokens::sees_all, of_globals);
+  changes("mask", &CompanionTokens::mask, of_globals);
 }
 
 // A full stop that is hidden still ends its sentence, where the call says what stood there.
@@ -196,10 +196,10 @@ TEST(EtcModel, MasksHideNoSentenceEnd) {
   EncoderInput masked;
   masked.input_ids = at::where(input.input_ids.eq(5), at::full_like(input.input_ids, 39), input.input_ids);
   ASSERT_FALSE(masked.input_ids.equal(input.input_ids));
-  const std::int64_t sentences = model->forward(input).global_hidden_state.size(1);
-  EXPECT_LT(model->forward(masked).global_hidden_state.size(1), sentences);
+  const std::int64_t sentences = model->forward(input).companion_hidden_state.size(1);
+  EXPECT_LT(model->forward(masked).companion_hidden_state.size(1), sentences);
   masked.unmasked_ids = input.input_ids;
-  EXPECT_EQ(model->forward(masked).global_hidden_state.size(1), sentences);
+  EXPECT_EQ(model->forward(masked).companion_hidden_state.size(1), sentences);
 }
 
 // Token 40 lies outside of the window of token 10, and only global tokens know it.
@@ -234,9 +234,9 @@ TEST(EtcModel, ChoicesAreRowsOfTheirOwn) {
   const at::Tensor by_rule = model->forward(input).logits;
   EXPECT_EQ(by_rule.sizes(), (at::IntArrayRef{1, 2}));
   const layers::TextStructure text = layers::text_structure(input.input_ids[0], {}, {.ends = {5, 9}});
-  input.globals.input_ids = text.global_ids.unsqueeze(0);
-  input.globals.mask = text.structure.global_keep.unsqueeze(0);
-  input.globals.sentence = text.structure.sentence.unsqueeze(0);
+  input.companions.input_ids = text.global_ids.unsqueeze(0);
+  input.companions.mask = text.structure.global_keep.unsqueeze(0);
+  input.companions.sentence = text.structure.sentence.unsqueeze(0);
   EXPECT_TRUE(model->forward(input).logits.equal(by_rule));
 }
 
@@ -244,27 +244,28 @@ TEST(EtcModel, RefusesWhatDoesNotFit) {
   EncoderModel model = small_encoder(small_encoder_config("etc"), Head::kNone);
   const auto refuse = [&](std::initializer_list<std::string_view> words, const auto& change) {
     EncoderInput input = two_texts();
-    input.globals.input_ids = at::tensor({1, 1, 1, 1}, at::kLong).reshape({2, 2});
+    input.companions.input_ids = at::tensor({1, 1, 1, 1}, at::kLong).reshape({2, 2});
     change(input);
     test::expect_error(ErrorKind::kArgument, words, [&] { model->forward(input); });
   };
-  refuse({"global_input_ids holds 8", "global_vocab_size = 8"}, [](auto& input) { input.globals.input_ids[0][1] = 8; });
+  refuse({"global_input_ids holds 8", "global_vocab_size = 8"},
+         [](auto& input) { input.companions.input_ids[0][1] = 8; });
   refuse({"global_input_ids", "rows of input_ids"},
-         [](auto& input) { input.globals.input_ids = input.globals.input_ids.narrow(0, 0, 1); });
+         [](auto& input) { input.companions.input_ids = input.companions.input_ids.narrow(0, 0, 1); });
   refuse({"sentence_ids", "the 2 global tokens", "0 to 2"}, [](auto& input) {
-    input.globals.sentence = at::zeros_like(input.input_ids).index_fill(1, at::tensor({3}, at::kLong), 2);
+    input.companions.sentence = at::zeros_like(input.input_ids).index_fill(1, at::tensor({3}, at::kLong), 2);
   });
   refuse({"segment_ids", "[2, 41]", "[2, 40]"},
-         [](auto& input) { input.globals.segment = at::zeros({2, 40}, at::kLong); });
-  refuse({"sees_all", "whole numbers"}, [](auto& input) { input.globals.sees_all = at::zeros({2, 2}); });
+         [](auto& input) { input.companions.segment = at::zeros({2, 40}, at::kLong); });
+  refuse({"sees_all", "whole numbers"}, [](auto& input) { input.companions.sees_all = at::zeros({2, 2}); });
   refuse({"linked_ids", "expected global_input_ids"}, [](auto& input) {
-    input.globals.linked = at::zeros_like(input.input_ids);
-    input.globals.input_ids = at::Tensor();
+    input.companions.linked = at::zeros_like(input.input_ids);
+    input.companions.input_ids = at::Tensor();
   });
   EncoderModel bert = small_encoder(small_encoder_config("bert"), Head::kNone);
   test::expect_error(ErrorKind::kArgument, {"global_input_ids", "bert"}, [&] {
     EncoderInput input = two_texts();
-    input.globals.input_ids = at::zeros({2, 1}, at::kLong);
+    input.companions.input_ids = at::zeros({2, 1}, at::kLong);
     bert->forward(input);
   });
 }

@@ -109,7 +109,7 @@ TEST(StarModel, IsItsEmbeddingsAndItsLayers) {
       const EncoderOutput found = model->forward(input);
       const testing::StarNodes expected = expected_nodes(model, input.input_ids, input.token_type_ids);
       EXPECT_LT(off_by(found.last_hidden_state, expected.satellites), 1e-12) << length;
-      EXPECT_LT(off_by(found.global_hidden_state, expected.relay.unsqueeze(1)), 1e-12) << length;
+      EXPECT_LT(off_by(found.companion_hidden_state, expected.relay.unsqueeze(1)), 1e-12) << length;
       EXPECT_FALSE(found.pooler_output.defined());
     }
   }

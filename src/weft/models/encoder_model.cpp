@@ -57,7 +57,7 @@ std::vector<std::pair<std::string, at::Tensor>> EncoderOutput::named() const {
                                      {"logits", logits},
                                      {"start_logits", start_logits},
                                      {"end_logits", end_logits},
-                                     {"global_hidden_state", global_hidden_state}}) {
+                                     {"global_hidden_state", companion_hidden_state}}) {
     if (tensor.defined()) {
       result.emplace_back(name, tensor);
     }

@@ -24,15 +24,15 @@ class StackImpl;
 struct Blueprint;
 struct EncoderCall;  // a call on its way, see encoder_model.cpp
 
-/// Global tokens of a call, companions of its text, in models that have some (etc), and which tokens belong to which.
-/// All int64; of multiple choice with [B, C] in place of [B]. Where input_ids is undefined, all of it follows a rule
-/// from the ids of the text (EncoderConfig::sentence_end_ids) and nothing else may be given; elsewhere undefined is as
-/// if not there.
-struct GlobalInput {
+/// Companions of the texts of a call that are tokens (global tokens, where they come from), in models that have some,
+/// and which token of a text belongs to which. All int64; of multiple choice with [B, C] in place of [B]. Where
+/// input_ids is undefined, all of it follows a rule from the ids of the text (EncoderConfig::sentence_end_ids) and
+/// nothing else may be given; elsewhere undefined is as if not there.
+struct CompanionTokens {
   at::Tensor input_ids;       ///< [B, G]: layers::GlobalToken, or numbers of the caller's own
   at::Tensor mask;            ///< [B, G]; 0 marks padding
   at::Tensor token_type_ids;  ///< [B, G]; undefined: zeros
-  at::Tensor sentence;        ///< [B, N], the number of a global token, or -1
+  at::Tensor sentence;        ///< [B, N], the number of a companion, or -1
   at::Tensor paragraph;       ///< [B, N], that of a second one, or -1
   at::Tensor linked;          ///< [B, N], that of a third one, or -1
   at::Tensor segment;         ///< [B, N]; a window ends where the segment does
@@ -47,11 +47,11 @@ struct EncoderInput {
   at::Tensor token_type_ids;  ///< undefined: zeros
   at::Tensor global_attention_mask;  ///< longformer: nonzero marks a global position; undefined: the head's own default
   std::optional<std::uint64_t> seed = {};  ///< of all dropout in this call; from LibTorch's CPU generator when absent
-  at::Tensor pair_places = {};   ///< [B, 2] ([B, C, 2]): in a row of two texts, the place behind the first and that
-                                 ///< where the second begins; -1 and -1 in a row of one text. For heads that treat the
-                                 ///< texts differently (longformer, big_bird); undefined: these look for separators
-  GlobalInput globals = {};      ///< etc
-  at::Tensor unmasked_ids = {};  ///< etc: the ids that its rule looks at, where some of input_ids are masked
+  at::Tensor pair_places = {};  ///< [B, 2] ([B, C, 2]): in a row of two texts, the place behind the first and that
+                                ///< where the second begins; -1 and -1 in a row of one text. For heads that treat the
+                                ///< texts differently (longformer, big_bird); undefined: these look for separators
+  CompanionTokens companions = {};  ///< where a model has some
+  at::Tensor unmasked_ids = {};     ///< etc: the ids that its rule looks at, where some of input_ids are masked
 };
 
 /// What a loss is measured against; see EncoderModelImpl::loss.
@@ -69,8 +69,7 @@ struct EncoderOutput {
   at::Tensor logits;             ///< shape as Head says
   at::Tensor start_logits;       ///< [B, N]
   at::Tensor end_logits;         ///< [B, N]
-  at::Tensor global_hidden_state = {};  ///< [B, G, hidden] of the global tokens, or of the relay (G = 1), in
-                                        ///< models that have some
+  at::Tensor companion_hidden_state = {};  ///< [B, G, hidden], where a model has some
   /// The tensors that are there, in the order above.
   std::vector<std::pair<std::string, at::Tensor>> named() const;
 };
@@ -88,8 +87,8 @@ struct EncoderOptions {
 
 /// Last hidden states, whatever the head.
 struct EncoderStates {
-  at::Tensor hidden;   ///< [B, N, hidden]; multiple choice: B * C rows
-  at::Tensor globals;  ///< [B, G, hidden] of the global tokens, or of the relay; undefined in other models
+  at::Tensor hidden;      ///< [B, N, hidden]; multiple choice: B * C rows
+  at::Tensor companions;  ///< [B, G, hidden]; undefined in models without
 };
 
 /// The rules of each option by itself. Errors: kArgument.

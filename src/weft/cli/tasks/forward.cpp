@@ -63,7 +63,7 @@ Forwarded timed(const std::string& path, Call&& call) {
 }
 
 /// The companions of a text, and which tokens belong to which.
-models::GlobalInput global_input(InputTensors& inputs) {
+models::CompanionTokens global_input(InputTensors& inputs) {
   return {.input_ids = inputs["global_input_ids"],
           .mask = inputs["global_input_mask"],
           .token_type_ids = inputs["global_token_type_ids"],
@@ -88,7 +88,7 @@ Forwarded forward_encoder(const checkpoint::OpenedModel& directory, const Encode
                                      .attention_mask = inputs["attention_mask"],
                                      .token_type_ids = inputs["token_type_ids"],
                                      .global_attention_mask = inputs["global_attention_mask"],
-                                     .globals = global_input(inputs)};
+                                     .companions = global_input(inputs)};
     checkpoint::NamedTensors tensors = model->forward(input).named();
     return Forwarded{std::move(tensors), model->computed()};
   });

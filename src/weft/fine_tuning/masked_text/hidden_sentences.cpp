@@ -44,11 +44,11 @@ HiddenSentences hide_sentences(const data::Batch& batch, const models::EncoderCo
   found.chosen = chosen_sentences(text.global_ids, draw);
   found.labels = layers::hide_sentences(batch.labels, sentence, found.chosen, data::kIgnoredLabel);
   found.hidden.input_ids = layers::hide_sentences(batch.input_ids, sentence, found.chosen, mask_id);
-  found.hidden.globals.input_ids =
+  found.hidden.companions.input_ids =
       text.global_ids.masked_fill(found.chosen, static_cast<std::int64_t>(layers::GlobalToken::kHiddenSentence));
-  found.hidden.globals.mask = text.structure.global_keep.to(at::kLong);
-  found.hidden.globals.sentence = sentence;
-  found.hidden.globals.paragraph = text.structure.paragraph;
+  found.hidden.companions.mask = text.structure.global_keep.to(at::kLong);
+  found.hidden.companions.sentence = sentence;
+  found.hidden.companions.paragraph = text.structure.paragraph;
   return found;
 }
 

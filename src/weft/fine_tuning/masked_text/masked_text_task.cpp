@@ -178,7 +178,8 @@ at::Tensor MaskedTextTask::with_contrastive_loss(const data::Batch& batch, std::
   two.seen.seed = dropout_seed_of(trainer_.seed, step, part, true);
   const models::EncoderStates states = model_->states(two.hidden);
   const at::Tensor masked = models::scorer_of(*model_).loss(states.hidden.flatten(0, 1), two.labels.flatten());
-  const at::Tensor contrastive = layers::contrastive_loss(states.globals, model_->states(two.seen).globals, two.chosen);
+  const at::Tensor contrastive =
+      layers::contrastive_loss(states.companions, model_->states(two.seen).companions, two.chosen);
   if (sums_.step != step) {
     sums_ = {.step = step};
   }

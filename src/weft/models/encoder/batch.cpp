@@ -63,7 +63,7 @@ at::Tensor places_of(const EncoderInput& input) {
 
 using Named = std::pair<const char*, const at::Tensor*>;
 
-std::array<Named, 8> about_global_tokens(const GlobalInput& input) {
+std::array<Named, 8> about_companions(const CompanionTokens& input) {
   return {Named{"global_input_mask", &input.mask},
           Named{"global_token_type_ids", &input.token_type_ids},
           Named{"sentence_ids", &input.sentence},
@@ -75,8 +75,8 @@ std::array<Named, 8> about_global_tokens(const GlobalInput& input) {
 }
 
 /// Before the family looks at them.
-void check_about_globals(const GlobalInput& input) {
-  for (const auto& [name, tensor] : about_global_tokens(input)) {
+void check_about_companions(const CompanionTokens& input) {
+  for (const auto& [name, tensor] : about_companions(input)) {
     require(input.input_ids.defined() || !tensor->defined(), name,
             " is about global tokens: expected global_input_ids beside it");
   }
@@ -122,9 +122,9 @@ EncoderBatch make_batch(const EncoderConfig& config, Head head, const EncoderInp
   const at::Tensor mask = rows_of(input.attention_mask, input.input_ids, "attention_mask");
   batch.keep = mask.defined() ? mask.ne(0) : at::Tensor();
   const at::Tensor places = places_of(input);
-  check_about_globals(input.globals);
+  check_about_companions(input.companions);
   encoder_rules(config).complete(batch, config, head, input, places);
-  require(batch.companions != nullptr || !input.globals.input_ids.defined(),
+  require(batch.companions != nullptr || !input.companions.input_ids.defined(),
           "global_input_ids are for models with global tokens, but the model is ", config.model_type);
   if (batch.token_types.defined()) {
     batch.token_types = batch.token_types.to(at::kLong);

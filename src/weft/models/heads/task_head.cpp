@@ -155,7 +155,7 @@ EncoderOutput EncoderHeadImpl::forward(const StackOutput& rows, const EncoderBat
   switch (head_) {
     case Head::kNone:
       output.last_hidden_state = hidden;
-      output.global_hidden_state = rows.companions;
+      output.companion_hidden_state = rows.companions;
       output.pooler_output = pooler ? pooled(hidden) : at::Tensor();
       break;
     case Head::kMaskedLanguageModel:

@@ -40,7 +40,7 @@ const at::Tensor& checked_numbers(const at::Tensor& numbers, std::int64_t count,
 }
 
 void add_given(EncoderBatch& batch, const EncoderConfig& config, const EncoderInput& input) {
-  const GlobalInput& given = input.globals;
+  const CompanionTokens& given = input.companions;
   const at::IntArrayRef text = input.input_ids.sizes();
   const at::Tensor& ids = given.input_ids;
   require(ids.dim() == input.input_ids.dim() && ids.numel() > 0 && ids.scalar_type() == at::kLong &&
@@ -96,7 +96,7 @@ layers::TextStructure structure_by_rule(const EncoderConfig& config, const at::T
 
 void add_global_tokens(EncoderBatch& batch, const EncoderConfig& config, Head, const EncoderInput& input,
                        const at::Tensor&) {
-  if (input.globals.input_ids.defined()) {
+  if (input.companions.input_ids.defined()) {
     add_given(batch, config, input);
   } else {
     add_by_rule(batch, config, input);
