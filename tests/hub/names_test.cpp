@@ -93,6 +93,8 @@ TEST(NeededFiles, AreOneFormOfWeights) {
   EXPECT_EQ(names_needed({"pytorch_model.bin", "config.json", "spiece.model", "flax_model.msgpack"}),
             (Names{"config.json", "spiece.model", "pytorch_model.bin"}));
   EXPECT_EQ(names_needed({"vocab.txt", "tf_model.h5"}, Need::kTokenizer), Names{"vocab.txt"});
+  EXPECT_EQ(names_needed({"sentencepiece.bpe.model", "tf_model.h5"}, Need::kTokenizer),
+            Names{"sentencepiece.bpe.model"});
   expect_error(ErrorKind::kFormat, {"'org/model'", "no weights", "tf_model.h5"},
                [] { names_needed({"config.json", "tf_model.h5"}); });
   expect_error(ErrorKind::kFormat, {"no config.json"}, [] { names_needed({"model.safetensors"}); });
