@@ -50,7 +50,7 @@ struct LoadOptions {
   std::vector<std::string> attention = {};  ///< mechanisms in place of config.json's, one or one a layer; empty: those
 };
 
-/// The model of a directory, in float32 and evaluation mode. Errors: as open_model and own_config; kFormat for tensors
+/// The model of a directory, in float32 and evaluation mode. Errors: as open_model and load_config; kFormat for tensors
 /// that are missing, surplus or of another shape than config.json says, naming the tensor and both shapes.
 models::LanguageModel load_model(const OpenedModel& directory, const LoadOptions& options = {});
 models::LanguageModel load_model(const std::filesystem::path& directory, const LoadOptions& options = {});
