@@ -14,9 +14,11 @@ namespace {
 void check_one(const char* name, at::Tensor& positions, at::IntArrayRef sizes, const at::Device& device) {
   require(positions.defined() && positions.scalar_type() == at::kInt && positions.layout() == at::kStrided &&
               positions.device() == device,
-          "attention: positions of ", name, " must be a dense int32 tensor on ", device, ", found ",
-          positions.defined() ? concat(positions.scalar_type(), " (", positions.layout(), ") on ", positions.device())
-                              : "none");
+          "attention: positions of ", name, " must be a dense int32 tensor on ", device, ", found ", [&] {
+            return positions.defined()
+                       ? concat(positions.scalar_type(), " (", positions.layout(), ") on ", positions.device())
+                       : "none";
+          });
   const auto fits = [&](std::int64_t dimension) {
     return positions.size(dimension) == sizes[static_cast<std::size_t>(dimension)] || positions.size(dimension) == 1;
   };

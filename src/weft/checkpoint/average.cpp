@@ -56,17 +56,20 @@ void check_configs(std::span<const fs::path> directories) {
     formats::Json all = first;
     all.update(config);
     for (const auto& [name, value] : all.items()) {
-      require(config.contains(name) && first.contains(name) && config[name] == first[name],
-              "only models of one config have a mean, but ", quote(name), " in ", quoted_path(other),
-              " is not that of ", quoted_path(directories.front()));
+      require(
+          config.contains(name) && first.contains(name) && config[name] == first[name],
+          "only models of one config have a mean, but ", Quoted(name), " in ", [&] { return quoted_path(other); },
+          " is not that of ", [&] { return quoted_path(directories.front()); });
     }
   }
 }
 
 const formats::TensorInfo& same_tensor(const formats::TensorFile& file, const formats::TensorInfo& first) {
   const formats::TensorInfo* found = file.find(first.name);
-  require(found != nullptr && found->shape == first.shape, "only models of one shape have a mean, but ",
-          quoted_path(file.path()), found == nullptr ? " lacks " : " has another shape of ", quote(first.name));
+  require(
+      found != nullptr && found->shape == first.shape, "only models of one shape have a mean, but ",
+      [&] { return quoted_path(file.path()); }, found == nullptr ? " lacks " : " has another shape of ",
+      Quoted(first.name));
   return *found;
 }
 
@@ -76,14 +79,16 @@ at::Tensor mean_of(const Files& files, const formats::TensorInfo& info) {
   for (std::size_t i = 1; i < files.size(); ++i) {
     const at::Tensor next = read_tensor(*files[i], same_tensor(*files[i], info));
     // The mean of two draws is no draw: features of such rows would be those of keys nearer to 0.
-    require(!info.name.ends_with("attention.mechanism.projection") || next.equal(first),
-            "only models with the same random features have a mean, but ", quote(info.name), " of ",
-            quoted_path(files[i]->path()), " was drawn anew");
+    require(
+        !info.name.ends_with("attention.mechanism.projection") || next.equal(first),
+        "only models with the same random features have a mean, but ", Quoted(info.name), " of ",
+        [&] { return quoted_path(files[i]->path()); }, " was drawn anew");
     if (first.is_floating_point()) {
       sum.add_(next);
     } else {
-      require(next.equal(first), "only models with equal ", quote(info.name), " have a mean, but that of ",
-              quoted_path(files[i]->path()), " differs");
+      require(
+          next.equal(first), "only models with equal ", Quoted(info.name), " have a mean, but that of ",
+          [&] { return quoted_path(files[i]->path()); }, " differs");
     }
   }
   return first.is_floating_point() ? sum.div_(static_cast<double>(files.size())).to(first.scalar_type()) : first;
@@ -102,7 +107,7 @@ void write_graphs(const fs::path& directory, const fs::path& out) {
 
 void average_models(std::span<const fs::path> given, const fs::path& out) {
   require(!given.empty(), "a mean needs at least one model");
-  require(!fs::exists(out), quoted_path(out), " exists: the mean is written to a new directory");
+  require(!fs::exists(out), [&] { return quoted_path(out); }, " exists: the mean is written to a new directory");
   std::vector<fs::path> directories;
   for (const fs::path& directory : given) {
     directories.push_back(open_model(directory).path());  // its error says what a model is
@@ -112,10 +117,10 @@ void average_models(std::span<const fs::path> given, const fs::path& out) {
   Files files;
   for (const fs::path& directory : directories) {
     files.push_back(formats::open_tensor_directory(directory));
-    require(files.back()->tensors().size() == files.front()->tensors().size(),
-            "only models of one shape have a mean, but ", quoted_path(directory), " has ",
-            files.back()->tensors().size(), " tensors and ", quoted_path(directories.front()), " has ",
-            files.front()->tensors().size());
+    require(
+        files.back()->tensors().size() == files.front()->tensors().size(), "only models of one shape have a mean, but ",
+        [&] { return quoted_path(directory); }, " has ", files.back()->tensors().size(), " tensors and ",
+        [&] { return quoted_path(directories.front()); }, " has ", files.front()->tensors().size());
   }
   NamedTensors means;
   for (const formats::TensorInfo& info : files.front()->tensors()) {

@@ -43,12 +43,16 @@ using Differs = decltype(CausalRules::scores_like_transformers);
 
 LikeTransformers differences(const OpenedModel& directory, Differs CausalRules::* differs) {
   const CausalRules* const rules = rules_of(directory);
-  require(rules != nullptr && rules->*differs != nullptr, "--like-transformers is for ",
-          plurals([](const CausalRules& each) { return each.continues_like_transformers != nullptr; }),
-          " of transformers, in weft eval for ", plurals([](const CausalRules& each) {
-            return each.continues_like_transformers == nullptr && each.scores_like_transformers != nullptr;
-          }),
-          ", too, and ", named(directory), " holds another model");
+  require(
+      rules != nullptr && rules->*differs != nullptr, "--like-transformers is for ",
+      [&] { return plurals([](const CausalRules& each) { return each.continues_like_transformers != nullptr; }); },
+      " of transformers, in weft eval for ",
+      [&] {
+        return plurals([](const CausalRules& each) {
+          return each.continues_like_transformers == nullptr && each.scores_like_transformers != nullptr;
+        });
+      },
+      ", too, and ", [&] { return named(directory); }, " holds another model");
   return (rules->*differs)(load_config(directory), named(directory));
 }
 

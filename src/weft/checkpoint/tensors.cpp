@@ -54,7 +54,7 @@ void save_tensors(const std::filesystem::path& path, const NamedTensors& tensors
   std::vector<at::Tensor> owners;  // keep what `sources` point to
   std::vector<formats::TensorSource> sources;
   for (const auto& [name, tensor] : tensors) {
-    require(tensor.defined(), "tensor ", quote(name), " has no values to write");
+    require(tensor.defined(), "tensor ", Quoted(name), " has no values to write");
     // A tensor that is dense on the CPU already is not copied.
     owners.push_back(tensor.detach().cpu().contiguous());
     sources.push_back({name, file_dtype(name, tensor), tensor.sizes().vec(), owners.back().const_data_ptr()});

@@ -54,7 +54,7 @@ std::atomic<int> chosen_level{-1};
 
 LogLevel parse_log_level(std::string_view text) {
   const auto found = std::find(std::begin(kNames), std::end(kNames), text);
-  require(found != std::end(kNames), "the log level must be error, warning, info or debug, found ", quote(text));
+  require(found != std::end(kNames), "the log level must be error, warning, info or debug, found ", Quoted(text));
   return static_cast<LogLevel>(found - std::begin(kNames));
 }
 

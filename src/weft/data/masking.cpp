@@ -152,7 +152,7 @@ MaskedUnit masked_unit(const std::string& name) {
   if (name == "tokens") {
     return MaskedUnit::kTokens;
   }
-  require(name == "words" || name == "spans", "masked units are tokens, words or spans, found ", quote(name));
+  require(name == "words" || name == "spans", "masked units are tokens, words or spans, found ", Quoted(name));
   return name == "words" ? MaskedUnit::kWords : MaskedUnit::kSpans;
 }
 

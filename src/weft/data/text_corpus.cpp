@@ -86,8 +86,9 @@ void TextCorpus::add_sound(const std::vector<std::string>& paths, bool first_cha
                   concat(option("audio_channel"), " first takes the first one of each file"));
     }
     rate_ = rate_ == 0 ? wav.rate() : rate_;
-    require(wav.rate() == rate_, named(path), ": all sound must have one rate: expected ", rate_,
-            " samples a second, as ", named(list.files.front()), " has, found ", wav.rate());
+    require(
+        wav.rate() == rate_, [&] { return named(path); }, ": all sound must have one rate: expected ", rate_,
+        " samples a second, as ", [&] { return named(list.files.front()); }, " has, found ", wav.rate());
     const std::int64_t count = std::min(wav.samples(), maximum_ - bytes_);
     for (std::int64_t done = 0; done < count; done += std::ssize(piece)) {
       piece.resize(std::min(kUnpackedAtOnce, static_cast<std::size_t>(count - done)));
@@ -101,7 +102,7 @@ void TextCorpus::add_sound(const std::vector<std::string>& paths, bool first_cha
     unpacked_ += count;
     bar.update(++files);
   }
-  require(bytes_ > 0, named(list.files.front()), ": expected sound, found no sample in all files");
+  require(bytes_ > 0, [&] { return named(list.files.front()); }, ": expected sound, found no sample in all files");
 }
 
 void TextCorpus::add(const fs::path& file) {

@@ -182,7 +182,7 @@ std::optional<TokenCache> TokenCache::of_environment() {
   const std::string word = environment("WEFT_CACHE_GB").value_or("");
   const std::optional<double> given = word.empty() ? kGigabytes : real_of(word);
   require(given && *given >= 0 && *given <= kMostGigabytes, "WEFT_CACHE_GB must be a number of gigabytes, 0 to ",
-          kMostGigabytes, ", found ", quote(word));
+          kMostGigabytes, ", found ", Quoted(word));
   const std::optional<fs::path> directory = cache_directory();
   if (!directory || *given == 0) {
     return std::nullopt;

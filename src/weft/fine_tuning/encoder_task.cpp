@@ -49,9 +49,11 @@ data::LengthBatches length_batches(const Objective& objective, const RunSettings
   options.seed = static_cast<std::uint64_t>(settings.trainer.seed);
   if (objective.compares_examples()) {
     const bool alone = settings.task.batch_tokens == 0 && settings.trainer.batch_size < 2;
-    require(examples > 1 && !alone, "the loss compares the examples of a batch with each other, and needs at least 2: ",
-            examples == 1 ? concat("train_data: ", quoted_list(settings.task.train_data, 3), " has 1")
-                          : concat("batch_size is ", settings.trainer.batch_size));
+    require(examples > 1 && !alone,
+            "the loss compares the examples of a batch with each other, and needs at least 2: ", [&] {
+              return examples == 1 ? concat("train_data: ", quoted_list(settings.task.train_data, 3), " has 1")
+                                   : concat("batch_size is ", settings.trainer.batch_size);
+            });
     options.pool = 0;
     options.least = 2;
   }

@@ -37,7 +37,7 @@ bool unnamed(const std::vector<std::string>& labels) {
 double weight_of(const std::string& word) {
   const std::optional<double> weight = real_of(word);
   require(weight && *weight > 0 && *weight < 1e9,
-          "class_weights must be balanced, or numbers above 0 (at most 1e9), found ", quote(word));
+          "class_weights must be balanced, or numbers above 0 (at most 1e9), found ", Quoted(word));
   return *weight;
 }
 
@@ -58,7 +58,7 @@ std::int64_t LabelNames::number(const std::string& name, const std::string& plac
   if (const auto found = numbers_.find(name); found != numbers_.end()) {
     return found->second;
   }
-  require(!fixed_, place, ": the model has no label ", quote(name), "; it has ", label_list(names_));
+  require(!fixed_, place, ": the model has no label ", Quoted(name), "; it has ", label_list(names_));
   const auto number = static_cast<std::int64_t>(names_.size());
   numbers_.emplace(name, number);
   names_.push_back(name);

@@ -24,8 +24,8 @@ std::string listed(const std::vector<std::string>& names) { return quoted_list(n
 std::size_t column_called(const std::vector<std::string>& columns, const std::string& name, std::string_view field,
                           const std::string& file) {
   const auto found = std::find(columns.begin(), columns.end(), name);
-  require(found != columns.end(), file, ": ", field, " ", quote(name), " is not a column; the columns are ",
-          listed(columns));
+  require(found != columns.end(), file, ": ", field, " ", Quoted(name), " is not a column; the columns are ",
+          [&] { return listed(columns); });
   return static_cast<std::size_t>(found - columns.begin());
 }
 
@@ -51,7 +51,7 @@ std::vector<std::size_t> columns_like(const std::vector<std::string>& columns, c
       found.push_back(column);
     }
   }
-  require(!found.empty(), file, ": label_field names no column; the columns are ", listed(columns));
+  require(!found.empty(), file, ": label_field names no column; the columns are ", [&] { return listed(columns); });
   return found;
 }
 

@@ -31,7 +31,7 @@ const TaskEntry* find_task(std::string_view name) {
 void make_paths_absolute(std::vector<std::string>& words) {
   for (std::string& word : words) {
     const DataPath parsed = parse_data_path(word);
-    require(text::is_valid_utf8(parsed.label), "the label ", quote(parsed.label), " of ", quote(parsed.path, 4096),
+    require(text::is_valid_utf8(parsed.label), "the label ", Quoted(parsed.label), " of ", Quoted(parsed.path, 4096),
             " must be UTF-8");
     word = (parsed.labelled ? parsed.label + "=" : "") + training::recorded_path(parsed.path);
   }

@@ -32,7 +32,7 @@ std::vector<const TensorSource*> in_file_order(std::span<const TensorSource> ten
   std::vector<const TensorSource*> order;
   std::unordered_set<std::string_view> names{"__metadata__"};
   for (const TensorSource& tensor : tensors) {
-    require(names.insert(tensor.name).second, "two tensors cannot both be named ", quote(tensor.name));
+    require(names.insert(tensor.name).second, "two tensors cannot both be named ", Quoted(tensor.name));
     order.push_back(&tensor);
   }
   std::sort(order.begin(), order.end(), [](const TensorSource* left, const TensorSource* right) {

@@ -161,7 +161,7 @@ class ShardedFile final : public TensorFile {
 
   Place place_of(const TensorInfo& tensor) const {
     const auto found = places_.find(tensor.name);
-    require(found != places_.end(), quote(path_.native(), 4096), " has no tensor ", quote(tensor.name));
+    require(found != places_.end(), Quoted(path_.native(), 4096), " has no tensor ", Quoted(tensor.name));
     return found->second;
   }
 

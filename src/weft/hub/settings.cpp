@@ -84,7 +84,7 @@ void read_seconds(const char* name, Number lowest, Number& seconds) {
   }
   const std::optional<Number> number = number_of<Number>(*text);
   require(number && *number >= lowest && *number <= Number{86400}, name, " must be a number of seconds from ", lowest,
-          " to 86400, found ", quote(*text));
+          " to 86400, found ", Quoted(*text));
   seconds = *number;
 }
 
@@ -101,7 +101,7 @@ HubSettings settings_of_environment() {
     settings.endpoint.pop_back();
   }
   require(settings.endpoint.starts_with("https://") || settings.endpoint.starts_with("http://"),
-          "HF_ENDPOINT must begin with https:// or http://, found ", quote(settings.endpoint));
+          "HF_ENDPOINT must begin with https:// or http://, found ", Quoted(settings.endpoint));
   settings.offline = environment_is_true("HF_HUB_OFFLINE") || environment_is_true("TRANSFORMERS_OFFLINE");
   read_seconds("HF_HUB_ETAG_TIMEOUT", 1L, settings.answer_seconds);
   read_seconds("HF_HUB_DOWNLOAD_TIMEOUT", 1L, settings.stall_seconds);

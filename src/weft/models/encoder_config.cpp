@@ -40,9 +40,10 @@ void check_sizes(const EncoderConfig& config, std::string_view where) {
           " is not below vocab_size ", config.vocab_size);
   require(config.pad_token_id >= 0 || !embeddings.skip_padding, where, ": ", config.model_type,
           " counts positions after the padding, so it needs a pad_token_id");
-  require(config.has_position_table() || rules.has_field("position_embedding_type"), where,
-          ": position_embedding_type ", config.position_embedding_type, " is for ",
-          in_words(families_with("position_embedding_type"), " and "), ", found ", config.model_type);
+  require(
+      config.has_position_table() || rules.has_field("position_embedding_type"), where, ": position_embedding_type ",
+      config.position_embedding_type, " is for ",
+      [&] { return in_words(families_with("position_embedding_type"), " and "); }, ", found ", config.model_type);
   const std::int64_t longest = config.maximum_length();
   require(longest > 0, where, ": max_position_embeddings ", config.max_position_embeddings,
           " leaves no position after those that padding uses (pad_token_id ", config.pad_token_id, ")");
@@ -64,7 +65,7 @@ void check_label_names(const EncoderConfig& config, std::string_view where) {
                                                       "multi_label_classification"};
   require(std::find(kProblems.begin(), kProblems.end(), config.problem_type) != kProblems.end(), where,
           ": problem_type must be one of regression, single_label_classification, multi_label_classification, found ",
-          quote(config.problem_type));
+          Quoted(config.problem_type));
 }
 
 }  // namespace

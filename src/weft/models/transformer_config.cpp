@@ -143,7 +143,7 @@ void check_picture(const TransformerConfig& config, std::string_view where) {
     bytes = side >= 1 && side <= kMostBytes && bytes <= kMostBytes / side ? bytes * side : 0;
   }
   require(bytes >= 1, where, ": picture_shape must be rows, columns and channels of at most ", kMostBytes,
-          " bytes, found ", quote(sides));
+          " bytes, found ", Quoted(sides));
   require(config.is_decoder && config.memory_length == 0, where,
           ": picture_shape is for decoders without a memory, found is_decoder ", config.is_decoder ? "true" : "false",
           ", memory_length ", config.memory_length);

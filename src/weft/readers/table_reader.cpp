@@ -40,8 +40,8 @@ TableReader::TableReader(ByteSource bytes, const TableOptions& table, const Read
 
 std::size_t TableReader::column(std::string_view name) const {
   const auto found = std::find(columns_.begin(), columns_.end(), name);
-  require(found != columns_.end(), quote(source_.path().native(), 4096), " has no column ", quote(name), "; it has ",
-          joined(columns_, ", ", [](const std::string& column) { return quote(column); }));
+  require(found != columns_.end(), Quoted(source_.path().native(), 4096), " has no column ", Quoted(name), "; it has ",
+          [&] { return joined(columns_, ", ", [](const std::string& column) { return quote(column); }); });
   return static_cast<std::size_t>(found - columns_.begin());
 }
 

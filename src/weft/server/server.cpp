@@ -160,7 +160,7 @@ class Server {
   std::string listen_at_address() {
     error_code error;
     const asio::ip::address address = asio::ip::make_address(config_.address, error);
-    require(!error, "the address to listen on is ", quote(config_.address), "; expected digits, as 127.0.0.1 or ::1");
+    require(!error, "the address to listen on is ", Quoted(config_.address), "; expected digits, as 127.0.0.1 or ::1");
     tcp_ = std::make_unique<Tcp::acceptor>(io_, Tcp::endpoint(address, static_cast<std::uint16_t>(config_.port)));
     asio::co_spawn(io_, accept(*tcp_), asio::detached);
     const std::string host = address.is_v6() ? "[" + address.to_string() + "]" : address.to_string();

@@ -35,7 +35,7 @@ std::vector<std::int64_t> target_ids(const text::HuggingFaceTokenizer& tokenizer
       continue;
     }
     const std::vector<std::int64_t> pieces = tokenizer.encode(target);
-    require(!pieces.empty(), "the target ", quote(target), " has no token in the vocabulary");
+    require(!pieces.empty(), "the target ", Quoted(target), " has no token in the vocabulary");
     log_warning("the target ", quote(target), " is not one token of the vocabulary: Weft scores its first token, ",
                 quote(tokenizer.token(pieces.front())));
     ids.push_back(pieces.front());
@@ -104,7 +104,7 @@ void check_masks(const TaskModel& task, const Document& document, const EncodedD
                  std::size_t found) {
   const std::int64_t all =
       encoded.left_out > 0 ? masks_of_text(task, document, mask) : static_cast<std::int64_t>(found);
-  require(all > 0, document.name, ": has no mask; write ", quote(task.tokenizer->token(mask)),
+  require(all > 0, document.name, ": has no mask; write ", Quoted(task.tokenizer->token(mask)),
           " in place of the word to predict");
   const std::int64_t cut = all - static_cast<std::int64_t>(found);
   if (found == 0) {

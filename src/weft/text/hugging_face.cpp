@@ -38,7 +38,7 @@ using Encoded = std::unique_ptr<WeftEncoded, decltype(&weft_encoded_free)>;
 Encoded encoded(const WeftTokenizer* tokenizer, const WeftRequest& request, const std::string& where) {
   ForeignText error;
   Encoded result(weft_tokenizer_encode(tokenizer, &request, error.get()), &weft_encoded_free);
-  require(result != nullptr, where, ": cannot tokenise the text: ", quote(error.str(), 300));
+  require(result != nullptr, where, ": cannot tokenise the text: ", Quoted(error.str(), 300));
   return result;
 }
 
@@ -130,7 +130,7 @@ std::string HuggingFaceTokenizer::decode(const std::vector<std::int64_t>& ids, b
   ForeignText error;
   const bool decoded =
       weft_tokenizer_decode(tokenizer_.get(), narrow.data(), narrow.size(), skip_special, result.get(), error.get());
-  require(decoded, where_, ": cannot decode the tokens: ", quote(error.str(), 300));
+  require(decoded, where_, ": cannot decode the tokens: ", Quoted(error.str(), 300));
   return result.str();
 }
 
@@ -148,7 +148,7 @@ std::string HuggingFaceTokenizer::join(const std::vector<std::string>& tokens) c
   ForeignText result;
   ForeignText error;
   const bool joined = weft_tokenizer_join(tokenizer_.get(), slices.data(), slices.size(), result.get(), error.get());
-  require(joined, where_, ": cannot join the tokens: ", quote(error.str(), 300));
+  require(joined, where_, ": cannot join the tokens: ", Quoted(error.str(), 300));
   return result.str();
 }
 

@@ -23,7 +23,7 @@ void check_metric(const std::string& metric, Task& task) {
   if (!names) {
     return;
   }
-  require(!names->empty(), "best_metric: ", quote(metric),
+  require(!names->empty(), "best_metric: ", Quoted(metric),
           " cannot be measured without held-out data; name some with eval_text, eval_images, eval_audio or eval_data");
   if (std::find(names->begin(), names->end(), metric) == names->end()) {
     const std::vector<std::string_view> views(names->begin(), names->end());
@@ -40,7 +40,7 @@ bool BestFigure::consider(std::int64_t step, const Json& figures) {
   const auto found = figures.find(metric_);
   const std::string known = joined(figures.items(), ", ", [](const auto& figure) { return figure.key(); });
   require(found != figures.end() && (found->is_number() || found->is_null()),
-          "best_metric: an evaluation has no figure ", quote(metric_), "; it has ", known.empty() ? "none" : known);
+          "best_metric: an evaluation has no figure ", Quoted(metric_), "; it has ", known.empty() ? "none" : known);
   ++since_best_;
   if (found->is_null()) {
     return false;

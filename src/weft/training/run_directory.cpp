@@ -44,7 +44,7 @@ fs::path canonical_path(const fs::path& path) {
 Descriptor lock_run(const fs::path& run) {
   Descriptor lock(run / kLock, O_RDWR | O_CREAT);
   if (::flock(lock.number(), LOCK_EX | LOCK_NB) != 0) {
-    require(errno != EWOULDBLOCK, named(run), " is in use: another process trains in it");
+    require(errno != EWOULDBLOCK, [&] { return named(run); }, " is in use: another process trains in it");
     fail_io("lock", run / kLock, errno);
   }
   return lock;
@@ -77,7 +77,9 @@ void check_writable(const fs::path& run) {
   while (above.has_relative_path() && !fs::exists(fs::symlink_status(above, error))) {
     above = above.parent_path();
   }
-  require(fs::is_directory(above, error), "a run cannot begin in ", named(run), ": ", named(above), " is not a folder");
+  require(
+      fs::is_directory(above, error), "a run cannot begin in ", [&] { return named(run); }, ": ",
+      [&] { return named(above); }, " is not a folder");
   // A run is built beside its place and moved there.
   const fs::path holder = fs::exists(run, error) ? canonical_path(run).parent_path() : above;
   if (::access(holder.c_str(), W_OK | X_OK) != 0) {

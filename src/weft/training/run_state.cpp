@@ -36,9 +36,10 @@ void check_data(const Json& recorded, const Task& task, const std::filesystem::p
     field = settings.contains(other) && !settings[other].empty() ? other : field;
   }
   for (const auto& [name, value] : recorded.items()) {
-    require(found.contains(name) && found[name] == value, field, ": the data are not those of ",
-            quote(checkpoint.native(), 4096), ": ", name, " was ", value.dump(), ", found ",
-            found.contains(name) ? found[name].dump() : "none");
+    require(
+        found.contains(name) && found[name] == value, field, ": the data are not those of ",
+        Quoted(checkpoint.native(), 4096), ": ", name, " was ", [&] { return value.dump(); }, ", found ",
+        [&] { return found.contains(name) ? found[name].dump() : "none"; });
   }
 }
 

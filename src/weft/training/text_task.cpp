@@ -40,8 +40,9 @@ std::shared_ptr<const data::TextCorpus> held_out_text(const TextConfig& config, 
   };
   std::size_t found = tokens_in(std::min(all, kEnough));
   found = found < least && all > kEnough ? tokens_in(all) : found;
-  require(found >= least, "eval_text: ", quoted_list(held_out_paths(config), 3), " must have at least ", least,
-          " tokens, found ", found);
+  require(
+      found >= least, "eval_text: ", [&] { return quoted_list(held_out_paths(config), 3); }, " must have at least ",
+      least, " tokens, found ", found);
   return corpus;
 }
 

@@ -77,7 +77,7 @@ void forget_directory(EncoderDecoderConfig& config) {
   for (const auto& [name, patterns] :
        {std::pair{"decoder_attention", &config.decoder_attention}, {"cross_attention", &config.cross_attention}}) {
     for (const std::string& pattern : *patterns) {
-      require(pattern.find('"') == std::string::npos, name, " ", quote(pattern),
+      require(pattern.find('"') == std::string::npos, name, " ", Quoted(pattern),
               " names a file beside the config, so the encoder's pattern cannot come from somewhere else: write it "
               "into config.json");
     }
@@ -97,7 +97,7 @@ EncoderDecoder convert_encoder_decoder(const EncoderDecoder& source, const PairC
       name.replace(at, std::string_view("global_qkv").size(), "qkv");
     }
     const at::Tensor* found = old.find(name);
-    require(found != nullptr, "convert: the attention asked for has weights of its own, ", quote(parameter.key()),
+    require(found != nullptr, "convert: the attention asked for has weights of its own, ", Quoted(parameter.key()),
             ", which the model lacks; choose one without, or train a new model");
     const at::Tensor& value = *found;
     const bool positions = name.ends_with("embeddings.positions");

@@ -53,7 +53,7 @@ class RenamedFile final : public formats::TensorFile {
  private:
   const formats::TensorInfo& within(const formats::TensorInfo& tensor) const {
     const formats::TensorInfo* const own = find(tensor.name);
-    require(own != nullptr, file_->path().string(), " has no tensor ", quote(tensor.name));
+    require(own != nullptr, file_->path().string(), " has no tensor ", Quoted(tensor.name));
     return file_->tensors()[static_cast<std::size_t>(own - tensors_.data())];
   }
 

@@ -21,9 +21,10 @@ void replace(std::vector<std::string>& list, const std::vector<std::string>& wan
   const auto found = std::find_if(list.begin(), list.end(), [](const std::string& expression) {
     return expression.find('"') != std::string::npos;
   });
-  require(found == list.end(), "attention: ", name, " stays ", found == list.end() ? "" : quote(*found),
-          ", which names a file beside the model's config, so that other patterns cannot come from elsewhere: give ",
-          name, ", too");
+  require(
+      found == list.end(), "attention: ", name, " stays ", [&] { return found == list.end() ? "" : quote(*found); },
+      ", which names a file beside the model's config, so that other patterns cannot come from elsewhere: give ", name,
+      ", too");
 }
 
 }  // namespace
@@ -44,7 +45,7 @@ models::EncoderDecoder encoder_decoder_with_attention(const models::EncoderDecod
   const auto old = source->named_parameters();
   for (auto& parameter : model->named_parameters()) {
     const at::Tensor* found = old.find(parameter.key());
-    require(found != nullptr, "attention: the mechanism asked for has weights of its own, ", quote(parameter.key()),
+    require(found != nullptr, "attention: the mechanism asked for has weights of its own, ", Quoted(parameter.key()),
             ", which the model does not have");
     parameter.value().copy_(*found);
   }

@@ -20,7 +20,7 @@ models::EncoderModel encoder_with_attention(const models::EncoderModel& source,
   const auto old = source->named_parameters();
   for (auto& parameter : model->named_parameters()) {
     const at::Tensor* found = old.find(parameter.key());
-    require(found != nullptr, "convert: the attention asked for has weights of its own, ", quote(parameter.key()),
+    require(found != nullptr, "convert: the attention asked for has weights of its own, ", Quoted(parameter.key()),
             ", which the model does not have");
     parameter.value().copy_(*found);
   }

@@ -49,10 +49,11 @@ std::optional<SentenceDirectory> mean_of_modules(std::span<const std::filesystem
   std::vector<std::optional<SentenceDirectory>> all;
   for (const std::filesystem::path& directory : directories) {
     all.push_back(read_sentence_directory(directory));
-    require(all.front().has_value() == all.back().has_value() &&
-                (!all.front() || are_alike(all.front()->modules, all.back()->modules)),
-            "only models with the same modules have a mean, but those of ", quoted_place(directory),
-            " are not those of ", quoted_place(directories.front()));
+    require(
+        all.front().has_value() == all.back().has_value() &&
+            (!all.front() || are_alike(all.front()->modules, all.back()->modules)),
+        "only models with the same modules have a mean, but those of ", [&] { return quoted_place(directory); },
+        " are not those of ", [&] { return quoted_place(directories.front()); });
   }
   if (all.empty() || !all.front()) {
     return std::nullopt;

@@ -313,7 +313,7 @@ bool is_module_kind(std::string_view kind) {
 
 SentenceModule read_module(const fs::path& directory, const ListedModule& listed) {
   const auto reader = std::ranges::find(kReaders, listed.kind, &std::pair<std::string_view, ReadModule>::first);
-  require(reader != kReaders.end(), listed.where, ": no kind of module is called ", quote(listed.kind));
+  require(reader != kReaders.end(), listed.where, ": no kind of module is called ", Quoted(listed.kind));
   return reader->second(directory, listed);
 }
 

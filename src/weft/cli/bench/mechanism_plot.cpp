@@ -90,7 +90,7 @@ inspect::Plot mechanism_plot_of(const std::string& title, const std::vector<Mech
 void check_mechanism_plot(const std::filesystem::path& file, std::size_t mechanisms) {
   const std::string ending = file.extension().string();
   require(ending == ".png" || ending == ".svg", "--plot must be a file that ends with .png or .svg, found ",
-          quote(file.native(), 4096));
+          Quoted(file.native(), 4096));
   require(mechanisms <= kCurveColours.size(), "--plot has colours for ", kCurveColours.size(), " mechanisms, found ",
           mechanisms);
 }

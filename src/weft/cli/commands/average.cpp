@@ -50,10 +50,10 @@ std::vector<fs::path> checkpoints_of(const fs::path& run, std::int64_t count) {
   if (error) {
     fail(ErrorKind::kIo, quote((run / "checkpoints").string(), 4096), ": ", error.message());
   }
-  require(!found.empty(), quote(run.string(), 4096), " has no whole checkpoint behind step 0: nothing to average");
+  require(!found.empty(), Quoted(run.string(), 4096), " has no whole checkpoint behind step 0: nothing to average");
   std::sort(found.rbegin(), found.rend());
   const auto kept = count == 0 ? found.size() : std::min(found.size(), static_cast<std::size_t>(count));
-  require(count == 0 || kept == static_cast<std::size_t>(count), quote(run.string(), 4096), " has ", found.size(),
+  require(count == 0 || kept == static_cast<std::size_t>(count), Quoted(run.string(), 4096), " has ", found.size(),
           " checkpoints, fewer than --last ", count, "; weft train --keep-checkpoints keeps more");
   std::vector<fs::path> paths;
   std::transform(found.begin(), found.begin() + static_cast<std::ptrdiff_t>(kept), std::back_inserter(paths),

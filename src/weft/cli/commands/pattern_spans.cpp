@@ -128,7 +128,7 @@ void print_spans(const SpansOptions& options, const std::vector<FrozenLayer>& la
 void run_spans(const SpansOptions& options) {
   const models::LanguageModel model = checkpoint::load_model(std::filesystem::path(options.run));
   const std::vector<FrozenLayer> layers = frozen_layers(model, options.above);
-  require(!layers.empty(), quote(options.run, 4096),
+  require(!layers.empty(), Quoted(options.run, 4096),
           ": no layer learns spans; attention `span(max=1024)` does, docs/long-texts/spans.md says how");
   const std::vector<std::string> attention = frozen_attention(model->config(), layers);
   if (!options.out.empty()) {

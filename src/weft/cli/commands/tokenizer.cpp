@@ -133,7 +133,9 @@ void train_tokenizer(const TokenizerOptions& options) {
     if (!more) {
       bar.finish();
       guard.reset();
-      require(!seen.empty, quoted_list(options.paths, 3), ": no text that a vocabulary could be learned from");
+      require(
+          !seen.empty, [&] { return quoted_list(options.paths, 3); },
+          ": no text that a vocabulary could be learned from");
       learning.emplace("learning a vocabulary");
     }
     return more;

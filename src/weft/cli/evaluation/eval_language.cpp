@@ -37,14 +37,14 @@ using formats::Json;
 
 void check_task(const std::string& run, const std::string& task, bool is_decoder) {
   const std::string fits = is_decoder ? "lm" : "mlm";
-  require(task.empty() || task == fits, quote(run, 4096), " holds a model for --task ", fits, ", found --task ", task);
+  require(task.empty() || task == fits, Quoted(run, 4096), " holds a model for --task ", fits, ", found --task ", task);
 }
 
 // Cut while reading: --max-bytes of a large corpus reads no more than that.
 std::string text_of(const LanguageEvalConfig& config, const std::string& run, const text::Tokenizer& tokenizer) {
   if (!config.audio.empty()) {
     const data::Content sound = config.audio_channel == "first" ? data::Content::kFirstChannel : data::Content::kSound;
-    require(tokenizer.kind() == "bytes", "--audio: sound is bytes, but the model of ", quote(run, 4096),
+    require(tokenizer.kind() == "bytes", "--audio: sound is bytes, but the model of ", Quoted(run, 4096),
             " has a tokeniser of the kind ", tokenizer.kind());
     return data::TextCorpus(config.audio, config.max_bytes, sound).text();
   }
@@ -54,9 +54,9 @@ std::string text_of(const LanguageEvalConfig& config, const std::string& run, co
 }
 
 void require_no_token_scores(const std::string& run, const LanguageEvalConfig& config) {
-  require(config.memory <= 0 && config.compressed_memory < 0, "--memory is for decoders, and ", quote(run, 4096),
+  require(config.memory <= 0 && config.compressed_memory < 0, "--memory is for decoders, and ", Quoted(run, 4096),
           " is an encoder");
-  require(config.token_scores.empty(), "--token-scores is for decoders, and ", quote(run, 4096), " is an encoder");
+  require(config.token_scores.empty(), "--token-scores is for decoders, and ", Quoted(run, 4096), " is an encoder");
 }
 
 // An encoder of Hugging Face's.
@@ -64,7 +64,7 @@ Json evaluate_encoder(const checkpoint::OpenedModel& opened, const LanguageEvalC
                       const training::EvaluateOptions& options) {
   const std::string run = opened.path().string();
   require_no_token_scores(run, config);
-  require(config.attention.empty(), "--attention is for models of `weft train`, and ", quote(run, 4096),
+  require(config.attention.empty(), "--attention is for models of `weft train`, and ", Quoted(run, 4096),
           " is a Hugging Face directory; `weft convert --attention` makes another one of it");
   tasks::TaskModelOptions open;
   open.head = models::Head::kMaskedLanguageModel;

@@ -33,7 +33,8 @@ std::vector<unsigned char> kept_bytes(const PictureOptions& options, const model
     return {};
   }
   readers::PictureReader reader(options.image);
-  require(reader.size() == 1, "--image: ", quote(options.image, 4096), " must hold one picture, found ", reader.size());
+  require(reader.size() == 1, "--image: ", Quoted(options.image, 4096), " must hold one picture, found ",
+          reader.size());
   readers::Picture picture;
   reader.next(picture);
   training::check_pictures(model, picture.shape, concat("--image ", quote(options.image, 4096)));

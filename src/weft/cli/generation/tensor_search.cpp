@@ -50,7 +50,7 @@ at::Tensor mask_of(InputTensors& inputs, const char* name, const at::Tensor& ids
 /// What a decoder has written before, one row a source. transformers puts the start token before one without it.
 at::Tensor beginnings_of(InputTensors& inputs, const at::Tensor& sources, const std::string& path) {
   if (!inputs["decoder_input_ids"].defined()) {
-    require(!inputs["decoder_attention_mask"].defined(), quote(path, 4096),
+    require(!inputs["decoder_attention_mask"].defined(), Quoted(path, 4096),
             ": decoder_attention_mask belongs to decoder_input_ids, which are not there");
     return {};
   }

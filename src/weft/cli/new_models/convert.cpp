@@ -116,8 +116,9 @@ struct ConvertCommand {
 void convert_pair(const ConvertCommand& command, const ConvertConfig& config,
                   const checkpoint::OpenedModel& directory) {
   for (const char* name : {"block_size", "random_blocks", "latents"}) {
-    require(!command.given.contains(name), "weft convert: ", flag_name(name),
-            " is for encoders, but the directory holds an encoder-decoder");
+    require(
+        !command.given.contains(name), "weft convert: ", [&] { return flag_name(name); },
+        " is for encoders, but the directory holds an encoder-decoder");
   }
   checkpoint::PairConvertOptions options;
   options.to = command.given.contains("to") ? config.to : "";

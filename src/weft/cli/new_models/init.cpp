@@ -69,7 +69,7 @@ void check_family(const std::string& family) {
   const auto is_one = [&](const auto& types) { return std::find(types.begin(), types.end(), family) != types.end(); };
   require(family.empty() || is_one(models::kEncoderTypes) || is_one(models::kEncoderDecoderTypes),
           "weft init: --family must be one of ", models::encoder_types(", "), ", ",
-          models::types_in_words(models::kEncoderDecoderTypes, " or "), ", found ", quote(family));
+          models::types_in_words(models::kEncoderDecoderTypes, " or "), ", found ", Quoted(family));
 }
 
 // A config.json, or the directory that holds one.
@@ -128,8 +128,9 @@ void check_shape_flags(const formats::Json& shape, const models::EncoderConfig& 
 
 void init_pair(const InitCommand& command, std::int64_t seed) {
   for (const char* name : {"head", "labels"}) {
-    require(!command.given.contains(name), "weft init: ", flag_name(name),
-            " is for encoders, but an encoder-decoder was asked for");
+    require(
+        !command.given.contains(name), "weft init: ", [&] { return flag_name(name); },
+        " is for encoders, but an encoder-decoder was asked for");
   }
   const std::filesystem::path file = command.config.empty() ? std::filesystem::path() : config_file(command);
   std::optional<BusyBar> bar("making the model");

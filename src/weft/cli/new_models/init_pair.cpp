@@ -46,7 +46,9 @@ bool has_field(const EncoderDecoderConfig& config, std::string_view name) {
 
 void check_fields_of_family(const EncoderDecoderConfig& config, const formats::Json& shape) {
   for (const auto& [name, value] : shape.items()) {
-    require(has_field(config, name), "weft init: ", flag_name(name), " is no setting of ", config.model_type);
+    require(
+        has_field(config, name), "weft init: ", [&] { return flag_name(name); }, " is no setting of ",
+        config.model_type);
   }
 }
 
@@ -122,8 +124,9 @@ checkpoint::WarmStartOptions start_options(const PairRequest& request) {
                           : name == "eos_token_id"           ? &options.eos_token_id
                           : name == "decoder_start_token_id" ? &options.decoder_start_token_id
                                                              : nullptr;
-    require(place != nullptr || name == "encoder_attention", "weft init: with --encoder the shape is the encoder's, ",
-            "and ", flag_name(name), " cannot change it");
+    require(
+        place != nullptr || name == "encoder_attention", "weft init: with --encoder the shape is the encoder's, ",
+        "and ", [&] { return flag_name(name); }, " cannot change it");
     if (place != nullptr) {
       *place = value.get<std::int64_t>();
     }

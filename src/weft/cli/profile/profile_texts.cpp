@@ -123,7 +123,7 @@ bool has_questions(const ProfileTexts& texts) {
 // Questions on paragraphs, as `weft train --task answer` reads them.
 tasks::NextDocuments questions_of(const ProfileTexts& texts) {
   require(texts.text_field.empty() && texts.pair_field.empty(), "weft profile: --text-field and --pair-field are not ",
-          "for ", quote(texts.data, 4096), ", whose fields are those of SQuAD");
+          "for ", Quoted(texts.data, 4096), ", whose fields are those of SQuAD");
   auto reader = std::make_shared<readers::SquadReader>(texts.data);
   return at_most(texts.examples, [reader, file = quote(texts.data, 4096)](std::size_t count) {
     std::vector<tasks::Document> documents;

@@ -21,20 +21,26 @@ std::string shape_in_words(std::int64_t layers, std::int64_t heads) {
 
 const std::vector<std::string>& AttentionFile::of_stack(std::int64_t layers, std::int64_t heads) const {
   const auto* list = patterns.find("attention");
-  require(list != nullptr, "--attention: the patterns of ", named(*this), " are of an encoder-decoder");
+  require(list != nullptr, "--attention: the patterns of ", [&] { return named(*this); }, " are of an encoder-decoder");
   const auto count = static_cast<std::int64_t>(list->expressions.size());
-  require(count == layers && list->heads == heads, "--attention: the patterns of ", named(*this), " are for ",
-          shape_in_words(count, list->heads), ", and the model has ", shape_in_words(layers, heads),
-          "; give --layers and --heads, or --config with the config.json of the model that was profiled");
+  require(
+      count == layers && list->heads == heads, "--attention: the patterns of ", [&] { return named(*this); },
+      " are for ", [&] { return shape_in_words(count, list->heads); }, ", and the model has ",
+      [&] { return shape_in_words(layers, heads); },
+      "; give --layers and --heads, or --config with the config.json of the model that was profiled");
   return list->expressions;
 }
 
 void AttentionFile::check_list(std::string_view name, std::int64_t layers, std::int64_t heads) const {
   const auto* list = patterns.find(name);
-  require(list != nullptr, "--attention: the patterns of ", named(*this), " are of one stack, without ", name);
+  require(
+      list != nullptr, "--attention: the patterns of ", [&] { return named(*this); }, " are of one stack, without ",
+      name);
   const auto count = static_cast<std::int64_t>(list->expressions.size());
-  require(count == layers && list->heads == heads, "--attention: ", name, " of ", named(*this), " is for ",
-          shape_in_words(count, list->heads), ", and the model has ", shape_in_words(layers, heads));
+  require(
+      count == layers && list->heads == heads, "--attention: ", name, " of ", [&] { return named(*this); }, " is for ",
+      [&] { return shape_in_words(count, list->heads); }, ", and the model has ",
+      [&] { return shape_in_words(layers, heads); });
 }
 
 std::filesystem::path AttentionFile::graphs() const {
@@ -58,9 +64,10 @@ std::optional<AttentionFile> take_attention_file(formats::Json& fields, bool for
     return std::nullopt;
   }
   const bool is_of_pairs = file->patterns.find("cross_attention") != nullptr;
-  require(is_of_pairs == for_pairs, "--attention: the patterns of ", named(*file), " are of ",
-          is_of_pairs ? "an encoder-decoder, and the task trains one stack"
-                      : "one stack, and the task trains an encoder-decoder");
+  require(
+      is_of_pairs == for_pairs, "--attention: the patterns of ", [&] { return named(*file); }, " are of ",
+      is_of_pairs ? "an encoder-decoder, and the task trains one stack"
+                  : "one stack, and the task trains an encoder-decoder");
   fields.erase("attention");
   for (const profile::PrunedPatterns::List& list : file->patterns.lists) {
     fields[list.name] = list.expressions;

@@ -115,7 +115,7 @@ std::string changed_flags(const Json& fields, const std::vector<std::string>& le
 std::string RunFigures::where(const char* file) const { return quote((path / file).native(), 4096); }
 
 RunFigures read_run(const fs::path& run) {
-  require(ModelFile(run, "training.json").exists(), quote(run.native(), 4096),
+  require(ModelFile(run, "training.json").exists(), Quoted(run.native(), 4096),
           " is no run directory: it has no training.json");
   RunFigures figures;
   figures.path = run.has_filename() ? run : run.parent_path();  // without a slash at its end

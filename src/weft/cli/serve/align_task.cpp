@@ -23,7 +23,8 @@ void require_language(const tasks::SequenceModel& model, const TextInputs& input
   for (const server::Text& text : inputs.texts) {
     require(text.second.has_value(), "'inputs' must be {\"text\", \"text_pair\"}: a text and its translation");
     require(codes.empty() || !target.empty() || !tasks::own_code(text.first, codes).empty(), model.name,
-            " writes several languages: name one in 'tgt_lang' in 'parameters'; it has ", tasks::some_codes(codes));
+            " writes several languages: name one in 'tgt_lang' in 'parameters'; it has ",
+            [&] { return tasks::some_codes(codes); });
   }
 }
 

@@ -22,7 +22,7 @@ server::Text read_text(const formats::Json& value, const std::string& where, con
   server::Text text;
   bool found_first = false;
   for (const auto& [key, member] : value.items()) {
-    require(key == first || key == second, where, " has the member ", quote(key), "; expected '", first, "' and '",
+    require(key == first || key == second, where, " has the member ", Quoted(key), "; expected '", first, "' and '",
             second, "'");
     if (key == first) {
       text.first = string_of(member, concat(where, ".", key));
@@ -103,7 +103,7 @@ std::optional<std::int64_t> optional_count(const formats::Json& body, const std:
                     !(value.is_number_unsigned() && value.get<std::uint64_t>() > static_cast<std::uint64_t>(maximum)) &&
                     value.get<std::int64_t>() >= minimum && value.get<std::int64_t>() <= maximum;
   require(fits, "'", key, "' must be an integer of ", minimum, " to ", maximum, ", found ",
-          quote(value.dump(-1, ' ', true)));
+          Quoted(value.dump(-1, ' ', true)));
   return value.get<std::int64_t>();
 }
 

@@ -63,7 +63,7 @@ TranslateRequest libre_shape(const formats::Json& body) {
   require_known_members(body, {"q", "source", "target", "format", "alternatives", "api_key", "stream"});
   string_member(body, "api_key");  // which was looked at where keys are asked for
   const std::string format = string_member(body, "format");
-  require(format.empty() || format == "text", "'format' is ", quote(format), "; expected 'text'");
+  require(format.empty() || format == "text", "'format' is ", Quoted(format), "; expected 'text'");
   const auto alternatives = body.find("alternatives");
   require(alternatives == body.end() || *alternatives == 0,
           "'alternatives' must be 0: Weft gives the best translation");
@@ -131,7 +131,8 @@ void require_target(const tasks::SequenceModel& model, const TranslateRequest& r
   }
   for (const server::Text& text : request.inputs.texts) {
     require(!tasks::own_code(text.first, codes).empty(), model.name, " writes several languages: name one in ",
-            request.target_member, ", or begin each text with its >>code<<; it has ", tasks::some_codes(codes));
+            request.target_member, ", or begin each text with its >>code<<; it has ",
+            [&] { return tasks::some_codes(codes); });
   }
 }
 

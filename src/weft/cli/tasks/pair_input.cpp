@@ -156,7 +156,7 @@ std::vector<tasks::Document> PairInput::next(std::size_t count) {
   for (tasks::Document pair; pairs.size() < count && read(pair);) {
     pairs.push_back(std::move(pair));
   }
-  require(number_ > 0, sources_ ? sources_->name() : quote(flags_.file, 4096), " has no pair of texts");
+  require(number_ > 0, [&] { return sources_ ? sources_->name() : quote(flags_.file, 4096); }, " has no pair of texts");
   return pairs;
 }
 

@@ -97,8 +97,10 @@ std::vector<tasks::Document> DocumentReader::next(std::size_t count, std::vector
     documents.push_back({std::move(text.first), std::move(text.second), std::move(text.where), std::move(text.fields),
                          std::move(text.names_of_texts)});
   }
-  require(number_ > 0, "no text was given: ",
-          source_.file.empty() || source_.file == "-" ? "standard input" : quote(source_.file, 4096), " is empty");
+  require(
+      number_ > 0, "no text was given: ",
+      [&] { return source_.file.empty() || source_.file == "-" ? "standard input" : quote(source_.file, 4096); },
+      " is empty");
   return documents;
 }
 

@@ -207,7 +207,7 @@ void print_side(const text::PairTokenizer& tokenizer, text::Side side, const tas
 void run_sides(const TokenizeOptions& options, const TokenizeConfig& config) {
   const std::unique_ptr<text::PairTokenizer> tokenizer = text::load_pair_tokenizer(options.directory);
   const text::Side side = config.as_target ? text::Side::kTarget : text::Side::kSource;
-  require(config.max_length == 0 && config.stride == 0 && !config.truncate, quote(options.directory, 4096),
+  require(config.max_length == 0 && config.stride == 0 && !config.truncate, Quoted(options.directory, 4096),
           ": Marian's and Pegasus' texts are not cut into windows: leave out --max-length, --stride and --truncate");
   if (options.decode) {
     std::vector<std::int64_t> ids;

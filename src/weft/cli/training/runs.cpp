@@ -53,7 +53,7 @@ std::shared_ptr<const text::Tokenizer> tokenizer_at(const std::filesystem::path&
     return text::load_sentencepiece(named_by_user(path));
   }
   std::shared_ptr<const text::Tokenizer> tokenizer = text::load_tokenizer(path);
-  require(tokenizer->kind() != "bytes", "tokenizer: ", quote(path.string(), 4096), " holds no tokeniser's files");
+  require(tokenizer->kind() != "bytes", "tokenizer: ", Quoted(path.string(), 4096), " holds no tokeniser's files");
   return tokenizer;
 }
 

@@ -79,7 +79,7 @@ void MappedFile::check_unchanged() const {
 
 void MappedFile::read_at(std::uint64_t offset, void* destination, std::size_t bytes) const {
   require(offset <= size_ && bytes <= size_ - offset, "a read of ", bytes, " bytes at ", offset, " leaves ",
-          quote(path_.native(), 4096), ", which has ", size_);
+          Quoted(path_.native(), 4096), ", which has ", size_);
   if (descriptor_.read_at(offset, destination, bytes) < bytes) {
     check_unchanged();
     fail(ErrorKind::kIo, "cannot read ", quote(path_.native(), 4096), ": it ended early");

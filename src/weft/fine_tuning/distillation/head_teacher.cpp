@@ -47,7 +47,7 @@ void HeadTeacher::check_labels(const HeadChoice& head) {
   std::vector<std::int64_t> columns;
   for (const std::string& label : head.labels) {
     const auto found = std::find(theirs.begin(), theirs.end(), label);
-    require(found != theirs.end(), name_, " must have the labels of the student, found none called ", quote(label));
+    require(found != theirs.end(), name_, " must have the labels of the student, found none called ", Quoted(label));
     columns.push_back(found - theirs.begin());
   }
   require(theirs.size() == head.labels.size(), name_, " must have the ", head.labels.size(),

@@ -39,7 +39,7 @@ double target_value(const TextRecord& record) {
   const std::string& word = record.labels.front();
   const std::optional<double> value = real_of(word);
   require(value && std::isfinite(*value), record.document.name, ": regression needs a number as label, found ",
-          quote(word));
+          Quoted(word));
   return *value;
 }
 

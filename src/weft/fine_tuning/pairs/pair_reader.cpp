@@ -166,7 +166,7 @@ Next open_json(const fs::path& file, const std::string& format, const PairConfig
       return readers::string_field(record.object, name.empty() ? std::string(usual.front()) : name, pair.where);
     };
     require(config.source_field.empty() || config.source_field != config.target_field, pair.where,
-            ": source_field and target_field name the same field, ", quote(config.source_field));
+            ": source_field and target_field name the same field, ", Quoted(config.source_field));
     pair.source = text(config.source_field, readers::kSourceFields);
     pair.target = text(config.target_field, readers::kTargetFields);
     if (!config.alignment_field.empty()) {
@@ -183,8 +183,10 @@ std::vector<std::function<Next()>> aligned_files(const std::vector<std::string>&
   const std::vector<fs::path> source_files = readers::list_files(sources);
   const auto beside = [&](const std::vector<std::string>& paths, const char* what) {
     const std::vector<fs::path> files = readers::list_files(paths);
-    require(files.size() == source_files.size(), "there must be as many files of ", what, " as of sources, found ",
-            files.size(), " in ", quoted_list(paths, 3), " and ", source_files.size(), " in ", quoted_list(sources, 3));
+    require(
+        files.size() == source_files.size(), "there must be as many files of ", what, " as of sources, found ",
+        files.size(), " in ", [&] { return quoted_list(paths, 3); }, " and ", source_files.size(), " in ",
+        [&] { return quoted_list(sources, 3); });
     return files;
   };
   const std::vector<fs::path> target_files = beside(targets, "targets");

@@ -33,7 +33,7 @@ std::vector<double> weights_of(const RetrievalConfig& config) {
   for (const std::string& word : config.matryoshka_weights) {
     const std::optional<double> weight = real_of(word);
     require(weight && std::isfinite(*weight) && *weight > 0, "matryoshka_weights must be numbers above 0, found ",
-            quote(word));
+            Quoted(word));
     weights.push_back(*weight);
   }
   return weights;

@@ -149,10 +149,10 @@ void LearnedModules::save(const fs::path& directory, std::int64_t max_length) co
 void LearnedModules::load(const fs::path& directory) {
   const at::NoGradGuard no_grad;
   std::optional<SentenceDirectory> read = checkpoint::read_sentence_directory(directory);
-  require(read.has_value(), quote(directory.native(), 4096), ": has no modules.json, which this run wrote");
+  require(read.has_value(), Quoted(directory.native(), 4096), ": has no modules.json, which this run wrote");
   const std::vector<NamedWeight> from = weights_of_modules(read->modules);
   const std::vector<NamedWeight> to = weights_of_modules(recipe_.modules);
-  require(from.size() == to.size(), quote(directory.native(), 4096), ": modules.json must have the ", to.size(),
+  require(from.size() == to.size(), Quoted(directory.native(), 4096), ": modules.json must have the ", to.size(),
           " weights of this run's modules, found ", from.size());
   for (std::size_t i = 0; i < to.size(); ++i) {
     to[i].tensor->copy_(*from[i].tensor);

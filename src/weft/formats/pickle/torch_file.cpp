@@ -268,7 +268,7 @@ void TorchFile::place(std::vector<StoredTensor> tensors, const StorageOffset& st
 
 const StoredTensor& TorchFile::stored(const TensorInfo& tensor) const {
   const TensorInfo* found = find(tensor.name);
-  require(found != nullptr, quote(path().native(), 4096), " has no tensor ", quote(tensor.name));
+  require(found != nullptr, Quoted(path().native(), 4096), " has no tensor ", Quoted(tensor.name));
   return stored_[static_cast<std::size_t>(found - infos_.data())];
 }
 

@@ -22,7 +22,7 @@ std::vector<std::int64_t> ids_in(std::string_view text, std::string_view where, 
     const std::size_t end = std::min(text.find(',', begin), text.size());
     const auto id = number_of<std::int64_t>(text.substr(begin, end - begin));
     require(id && *id >= 0, where, ": ", field, " must be token ids with commas between them, as 17,4, found ",
-            quote(text));
+            Quoted(text));
     ids.push_back(*id);
     begin = end + 1;
   }
@@ -45,7 +45,7 @@ void validate(const GenerationConfig& config, std::string_view where) {
   require(config.num_return_sequences <= most, where, ": num_return_sequences ", config.num_return_sequences,
           config.num_beams == 1 ? " needs do_sample or beams: greedy search has one text"
                                 : " exceeds the number of beams, num_beams ",
-          config.num_beams == 1 ? "" : concat(config.num_beams));
+          [&] { return config.num_beams == 1 ? "" : concat(config.num_beams); });
   check_not_negative(config.eos_token_id, where, "eos_token_id");
   check_not_negative(config.forced_eos_token_id, where, "forced_eos_token_id");
   check_not_negative(config.suppress_tokens, where, "suppress_tokens");
@@ -132,7 +132,7 @@ std::vector<BiasedWord> biased_words(const GenerationConfig& config, std::string
     const auto bias = number_of<double>(
         std::string_view(text).substr(std::min(colon, text.size()) == text.size() ? text.size() : colon + 1));
     require(colon != std::string::npos && bias && *bias < std::numeric_limits<double>::infinity(),  // not for NaN
-            where, ": sequence_bias must be ids, a colon and a number, as 17,4:-2.5, found ", quote(text));
+            where, ": sequence_bias must be ids, a colon and a number, as 17,4:-2.5, found ", Quoted(text));
     BiasedWord word{ids_in(text.substr(0, colon), where, "sequence_bias"), *bias};
     std::erase_if(words, [&](const BiasedWord& other) { return other.ids == word.ids; });
     words.push_back(std::move(word));
@@ -150,7 +150,7 @@ std::optional<LengthDecay> length_decay(const GenerationConfig& config, std::str
   const auto factor = number_of<double>(text.substr(std::min(colon + 1, text.size())));
   require(start && *start >= 0 && factor && std::isfinite(*factor) && *factor > 0.0, where,
           ": exponential_decay_length_penalty must be tokens, a colon and a factor above 0, as 40:1.02, found ",
-          quote(text));
+          Quoted(text));
   return LengthDecay{*start, *factor};
 }
 
@@ -167,7 +167,7 @@ std::optional<SourceLimit> source_limit(const GenerationConfig& config, std::str
   require(factor && *factor >= 0.0 && *factor <= kMostFactor && more && *more >= 0 && *more <= kMostMore, where,
           ": max_new_tokens_per_source must be tokens for each of the source, a colon and tokens beside them, as 2:16, "
           "found ",
-          quote(text));
+          Quoted(text));
   return SourceLimit{*factor, *more};
 }
 

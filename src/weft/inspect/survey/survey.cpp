@@ -336,8 +336,9 @@ double question_cost(const pattern::Node& root) {
 
 std::vector<std::vector<std::int64_t>> equal_heads(const pattern::Pattern& pattern, pattern::Site site,
                                                    std::optional<std::int64_t> head) {
-  require(!head || (*head >= 0 && *head < site.heads), "head ", head.value_or(0), " does not exist: there ",
-          site.heads == 1 ? "is 1 head" : concat("are ", site.heads, " heads"), ", counted from 0");
+  require(
+      !head || (*head >= 0 && *head < site.heads), "head ", head.value_or(0), " does not exist: there ",
+      [&] { return site.heads == 1 ? "is 1 head" : concat("are ", site.heads, " heads"); }, ", counted from 0");
   std::vector<std::vector<std::int64_t>> result;
   std::unordered_map<std::string, std::size_t> known;
   const std::int64_t end = head ? *head + 1 : site.heads;

@@ -116,9 +116,10 @@ std::string spaced_characters(std::string_view text, const Alone& alone) {
 BleuWords parse_bleu_words(std::string_view name) {
   const auto* found =
       std::find_if(kBleuWordNames.begin(), kBleuWordNames.end(), [&](const auto& row) { return row.first == name; });
-  require(found != kBleuWordNames.end(), "BLEU's words must be ",
-          joined(kBleuWordNames, ", ", [](const auto& row) { return std::string(row.first); }), ", found ",
-          quote(name));
+  require(
+      found != kBleuWordNames.end(), "BLEU's words must be ",
+      [&] { return joined(kBleuWordNames, ", ", [](const auto& row) { return std::string(row.first); }); }, ", found ",
+      Quoted(name));
   return found->second;
 }
 

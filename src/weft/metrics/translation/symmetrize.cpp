@@ -94,9 +94,11 @@ void add_rest(Grown& grown, const AlignmentLinks& direction, bool both_free) {
 }  // namespace
 
 AlignmentLinks symmetrized(const AlignmentLinks& forward, const AlignmentLinks& backward, std::string_view way) {
-  require(std::find(kSymmetrizations.begin(), kSymmetrizations.end(), way) != kSymmetrizations.end(),
-          "two alignments become one by ", joined(kSymmetrizations, ", ", [](std::string_view name) { return name; }),
-          "; found ", quote(way));
+  require(
+      std::find(kSymmetrizations.begin(), kSymmetrizations.end(), way) != kSymmetrizations.end(),
+      "two alignments become one by ",
+      [&] { return joined(kSymmetrizations, ", ", [](std::string_view name) { return name; }); }, "; found ",
+      Quoted(way));
   if (way == "union") {
     return either(forward, backward);
   }

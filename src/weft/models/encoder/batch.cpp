@@ -30,7 +30,8 @@ void check_token_ids(const EncoderConfig& config, Head head, const at::Tensor& i
   const bool choices = head == Head::kMultipleChoice;
   require(ids.defined() && ids.scalar_type() == at::kLong && ids.numel() > 0 && ids.dim() == (choices ? 3 : 2),
           "input_ids must be int64 ", choices ? "[batch, choices, length]" : "[batch, length]",
-          " with at least one token, found ", ids.defined() ? concat(ids.scalar_type(), " ", ids.sizes()) : "none");
+          " with at least one token, found ",
+          [&] { return ids.defined() ? concat(ids.scalar_type(), " ", ids.sizes()) : "none"; });
   check_range(ids, config.vocab_size, "input_ids", "vocab_size");
   require(ids.size(-1) <= config.maximum_length(), "the input has ", ids.size(-1),
           " tokens, but the model's max_position_embeddings ", config.max_position_embeddings, " are for ",

@@ -32,7 +32,7 @@ at::Tensor counted_cross_entropy(const at::Tensor& logits, const at::Tensor& lab
 at::Tensor clamped(const at::Tensor& positions, const at::Tensor& logits, const char* name) {
   require(positions.defined() && positions.scalar_type() == at::kLong && positions.numel() == logits.size(0), name,
           " must be int64 [", logits.size(0), "], found ",
-          positions.defined() ? concat(positions.scalar_type(), " ", positions.sizes()) : "none");
+          [&] { return positions.defined() ? concat(positions.scalar_type(), " ", positions.sizes()) : "none"; });
   return positions.flatten().clamp(0, logits.size(1));
 }
 
@@ -67,7 +67,7 @@ at::Tensor cross_entropy(const at::Tensor& logits, const at::Tensor& labels) {
   require(
       labels.defined() && labels.scalar_type() == at::kLong && labels.dim() == 1 && labels.size(0) == logits.size(0),
       "loss: labels must be int64, ", logits.size(0), " of them, found ",
-      labels.defined() ? concat(labels.scalar_type(), " ", labels.sizes()) : "none");
+      [&] { return labels.defined() ? concat(labels.scalar_type(), " ", labels.sizes()) : "none"; });
   return counted_cross_entropy(logits, labels, layers::kIgnoredLabel);
 }
 

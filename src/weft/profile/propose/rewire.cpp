@@ -260,10 +260,10 @@ Connection connection(const std::vector<LayerProposal>& layers, const ProposeSet
 void rewire(std::vector<LayerProposal>& layers, const ProposeSettings& settings) {
   for (const auto& [name, numbers] : stacks_of(layers)) {
     auto rewired = stack_at(layers, numbers, settings.gap).rewired();
-    require(rewired.has_value(), "propose: no ", kMostKeys,
-            " global or random keys restore what the patterns connected",
-            settings.gap > 0 ? concat(", with a gap of ", settings.gap) : "", "; ask for a smaller ", option("gap"),
-            ", or for more ", option("mass"));
+    require(
+        rewired.has_value(), "propose: no ", kMostKeys, " global or random keys restore what the patterns connected",
+        [&] { return settings.gap > 0 ? concat(", with a gap of ", settings.gap) : ""; }, "; ask for a smaller ",
+        option("gap"), ", or for more ", option("mass"));
     for (std::size_t layer = 0; layer < numbers.size(); ++layer) {
       LayerProposal& found = layers[numbers[layer]];
       found = std::move((*rewired)[layer]);

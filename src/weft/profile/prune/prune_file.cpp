@@ -102,7 +102,7 @@ void write_base_files(const AttentionProfile& profile, const std::filesystem::pa
       if (std::filesystem::exists(target)) {
         require(read_file(ModelFile(to, file.name)) == file.content ||
                     std::filesystem::equivalent(target, from / file.name),
-                "prune: ", quote(target.string(), 4096),
+                "prune: ", Quoted(target.string(), 4096),
                 " is in the way of a graph of that name that the model's own pattern ",
                 "needs; write to another folder");
         continue;
@@ -140,7 +140,7 @@ Json write_prune(const std::filesystem::path& path, const PruneOrigin& origin,
   const std::filesystem::path directory = path.parent_path();
   const std::string folder = path.stem().string();
   require(path.has_extension() && !folder.empty(), "prune: the file to write needs an ending, because its graphs go ",
-          "into a folder of its name without it, found ", quote(path.string(), 4096), "; for example prune.json");
+          "into a folder of its name without it, found ", Quoted(path.string(), 4096), "; for example prune.json");
   std::vector<std::string> replaced(origin.profile.parts.size());
   const auto number_of = [&](const PruneResult& result) {
     return static_cast<std::size_t>(result.layer.part - origin.profile.parts.data());

@@ -295,7 +295,9 @@ Next open(ByteSource bytes, const InputTextOptions& options) {
   if (format == "fasta") {
     return sequences_of(std::move(bytes), options.keep_fields);
   }
-  require(format == "conll", "format must be one of ", joined(kInputFormats, ", "), ", found ", quote(format));
+  require(
+      format == "conll", "format must be one of ", [&] { return joined(kInputFormats, ", "); }, ", found ",
+      Quoted(format));
   return texts_of(objects_of<TaggedSentence>(std::make_shared<ConllReader>(std::move(bytes)), name), options);
 }
 

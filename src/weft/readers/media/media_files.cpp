@@ -38,8 +38,8 @@ MediaFiles list_media(const std::vector<std::string>& paths, const MediaKind& ki
     for (std::filesystem::path& file : list_files({path})) {
       (!folder || has_ending(file, kind) ? list.files : list.left_out).push_back(std::move(file));
     }
-    require(list.files.size() > before, quote(path, 4096), " holds no ", kind.name,
-            ": expected files whose names end in ", joined(kind.endings, ", "));
+    require(list.files.size() > before, Quoted(path, 4096), " holds no ", kind.name,
+            ": expected files whose names end in ", [&] { return joined(kind.endings, ", "); });
   }
   return list;
 }

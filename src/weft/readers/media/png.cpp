@@ -206,8 +206,8 @@ std::string png_of(const Picture& picture) {
   check_shape(shape, "a picture to write as PNG");
   require(
       (shape.channels == 1 || shape.channels == 3) && picture.bytes.size() == static_cast<std::size_t>(shape.bytes()),
-      "a picture to write as PNG must be grey or RGB, with a byte a channel: found ", shape_text(shape), " and ",
-      picture.bytes.size(), " bytes");
+      "a picture to write as PNG must be grey or RGB, with a byte a channel: found ", [&] { return shape_text(shape); },
+      " and ", picture.bytes.size(), " bytes");
   std::string text;
   PngIo io;
   io.text = &text;

@@ -68,7 +68,7 @@ ScoreFunction score_function(std::string_view name, std::string_view problem_typ
   if (name == "none") {
     return ScoreFunction::kNone;
   }
-  require(name == "default", "the function must be default, softmax, sigmoid or none, found ", quote(name));
+  require(name == "default", "the function must be default, softmax, sigmoid or none, found ", Quoted(name));
   if (problem_type == "regression") {
     return ScoreFunction::kNone;
   }

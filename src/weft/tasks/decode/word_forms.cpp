@@ -60,7 +60,7 @@ WordForm parse_word_form(std::string_view label) {
   }
   require(marked && label.size() > 2 && rest.empty(),
           "a label must be O, or S- with Title, UPPER or neither and one of ", kWordMarks, " or none, found ",
-          quote(label));
+          Quoted(label));
   return form;
 }
 

@@ -128,7 +128,7 @@ class Alignment {
       return {};
     }
     require(!model_.code.empty(), model_.texts.name, " writes several languages: name one with ", option("target_lang"),
-            "; it has ", some_codes(codes));
+            "; it has ", [&] { return some_codes(codes); });
     return model_.code;
   }
 

@@ -21,7 +21,7 @@ void check_language(const SequenceModel& model, const char* side, const std::str
   if (asked.empty() || asked == named) {
     return;
   }
-  require(named.empty(), model.name, ": the model's ", side, " language is ", quote(named), ", not ", quote(asked));
+  require(named.empty(), model.name, ": the model's ", side, " language is ", Quoted(named), ", not ", Quoted(asked));
   log_warning(model.name, " does not name its ", side, " language: whether that is ", quote(asked),
               " cannot be checked");
 }
@@ -89,7 +89,7 @@ std::optional<std::string> language_code(const SequenceModel& model, const std::
   }
   std::string code = target.starts_with(">>") ? target : concat(">>", target, "<<");
   require(std::binary_search(codes.begin(), codes.end(), code), model.name, ": the model does not write ",
-          quote(target), "; its languages are ", some_codes(codes));
+          Quoted(target), "; its languages are ", [&] { return some_codes(codes); });
   return code;
 }
 

@@ -47,7 +47,7 @@ class Translation {
     const std::string own = own_code(task.text, codes_);
     require(!own.empty() || options_.code || codes_.empty(), document.name, ": ", model_.name,
             " writes several languages: name one with ", option("target_lang"),
-            ", or begin the text with its >>code<<; it has ", some_codes(codes_));
+            ", or begin the text with its >>code<<; it has ", [&] { return some_codes(codes_); });
     const std::string code = own.empty() ? options_.code.value_or("") : own;
     task.prefix = code.empty() ? code : code + " ";
     task.offset = behind_code(task.text, own);

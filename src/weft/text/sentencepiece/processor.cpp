@@ -119,7 +119,7 @@ void SentencePieceProcessor::encode(std::string_view text, const Take& take) con
             " bytes");
     std::string_view run;  // of unknown segments, which lie side by side in `prepared`
     for (const auto& [segment, id] : segmenter_(prepared)) {
-      require(model_.type(id) != PieceType::kControl, "it has the control piece ", quote(segment));
+      require(model_.type(id) != PieceType::kControl, "it has the control piece ", Quoted(segment));
       if (id == model_.unknown) {
         run = run.empty() ? segment : std::string_view(run.data(), run.size() + segment.size());
         continue;

@@ -55,8 +55,8 @@ DistillationConfig resumed_distillation(const formats::Json& recorded, formats::
           ": this run has no teacher, and distill was given; leave it out");
   const std::string expected = stands.distill_digest;
   merged = resolved(std::move(merged));
-  require(merged.distill_digest == expected, "distill: ", quote(merged.distill, 4096),
-          " is not the teacher that this run began with: ", named, " expects the digest ", quote(expected), ", found ",
+  require(merged.distill_digest == expected, "distill: ", Quoted(merged.distill, 4096),
+          " is not the teacher that this run began with: ", named, " expects the digest ", Quoted(expected), ", found ",
           merged.distill_digest);
   return merged;
 }

@@ -54,9 +54,10 @@ void check_pictures(const models::TransformerConfig& model, const readers::Pictu
                     std::string_view where) {
   const std::vector<std::int64_t> sides = {shape.height, shape.width, shape.channels};
   require(!model.picture_shape.empty(), where, ": the model was made for text or sound, found pictures");
-  require(model.picture_shape == sides, where, ": the model was made for pictures of ",
-          joined(model.picture_shape, " x ", [](std::int64_t side) { return std::to_string(side); }),
-          " (rows, columns, channels), found ", readers::shape_text(shape));
+  require(
+      model.picture_shape == sides, where, ": the model was made for pictures of ",
+      [&] { return joined(model.picture_shape, " x ", [](std::int64_t side) { return std::to_string(side); }); },
+      " (rows, columns, channels), found ", [&] { return readers::shape_text(shape); });
 }
 
 formats::Json evaluate_pictures(models::LanguageModel model, const data::PictureTokens& pictures,

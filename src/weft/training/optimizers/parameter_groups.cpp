@@ -65,8 +65,8 @@ void freeze(const NamedTensors& parameters, const std::vector<std::string>& patt
         parameter.set_requires_grad(false);
       }
     }
-    require(matched, "freeze: no parameter is called ", quote(pattern), "; the first is ",
-            quote(parameters.empty() ? "" : parameters.front().first));
+    require(matched, "freeze: no parameter is called ", Quoted(pattern), "; the first is ",
+            Quoted(parameters.empty() ? "" : parameters.front().first));
   }
   require(patterns.empty() || frozen < parameters.size(), "freeze: all ", frozen,
           " parameters are frozen, and none is left to train");

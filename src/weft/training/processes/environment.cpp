@@ -19,7 +19,7 @@ std::int64_t whole_number(const std::string& name, std::int64_t low, std::int64_
   const std::string value = environment(name).value_or("");
   const std::optional<std::int64_t> number = integer_of(value);
   require(number && *number >= low && *number <= high, name, " must be a whole number from ", low, " to ", high,
-          ", found ", quote(value));
+          ", found ", Quoted(value));
   return *number;
 }
 

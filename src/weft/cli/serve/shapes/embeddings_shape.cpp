@@ -33,7 +33,7 @@ auto of_param(const char* param, const Read& read) {
 bool wants_base64(const Json& body) {
   const std::string format = optional_text(body, "encoding_format").value_or("float");
   require(format == "float" || format == "base64",
-          "'encoding_format' must be one of the strings float and base64, found ", quote(format));
+          "'encoding_format' must be one of the strings float and base64, found ", Quoted(format));
   return format == "base64";
 }
 

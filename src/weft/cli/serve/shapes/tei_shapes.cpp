@@ -83,8 +83,8 @@ TeiOptions read_tei_options(const Json& body, const EmbedderFacts& facts) {
   require(left || direction == "right" || direction == "Right",
           "'truncation_direction' must be one of the strings left "
           "and right, found ",
-          quote(direction));
-  require(!left || !options.truncate, "'truncation_direction' is ", quote(direction),
+          Quoted(direction));
+  require(!left || !options.truncate, "'truncation_direction' is ", Quoted(direction),
           ", but Weft cuts the end of a text: leave it out, or 'truncate', and long texts are read in windows");
   return options;
 }
