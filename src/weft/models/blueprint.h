@@ -71,4 +71,11 @@ struct Blueprint {
   PassSettings passes;
 };
 
+/// An encoder-decoder of any family.
+struct PairBlueprint {
+  StackConfig encoder;
+  StackConfig decoder;
+  PassSettings passes;  ///< of the encoder
+};
+
 }  // namespace weft::models

@@ -42,8 +42,8 @@ void check_target_tokens(const EncoderDecoderConfig& config, const at::Tensor& i
 EncoderDecoderConfig checked_pair(const EncoderDecoderConfig& config, const EncoderOptions& options) {
   validate(config, "model config");
   check_options(options);
-  with_options(config, options);                                     // refuses what the family has not got
-  check_mechanisms(encoder_stack(config, options), "model config");  // before any tensor
+  with_options(config, options);                                                  // refuses what the family has not got
+  check_mechanisms(pair_rules(config).encoder(config, options), "model config");  // before any tensor
   return config;
 }
 
@@ -98,10 +98,11 @@ EncoderDecoderImpl::EncoderDecoderImpl(const EncoderDecoderConfig& config, const
                                        const EncoderOptions& encoder)
     : config_(checked_pair(config, encoder)),
       options_(encoder),
-      encoder_(register_module("encoder", std::make_shared<StackImpl>(encoder_stack(config_, encoder), options))),
-      decoder_(register_module("decoder", std::make_shared<StackImpl>(decoder_stack(config_), options))),
-      passes_(std::make_unique<EncoderPasses>(pair_rules(config_).passes(config_, encoder))),
       packed_head_(std::make_unique<layers::PackedWeight>()) {
+  const PairBlueprint plan = blueprint(config_, encoder);
+  encoder_ = register_module("encoder", std::make_shared<StackImpl>(plan.encoder, options));
+  decoder_ = register_module("decoder", std::make_shared<StackImpl>(plan.decoder, options));
+  passes_ = std::make_unique<EncoderPasses>(plan.passes);
   if (!config.tie_word_embeddings) {
     head_ = register_parameter("head", at::empty({config.target_vocab_size(), config.d_model}, options));
   }

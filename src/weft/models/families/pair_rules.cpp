@@ -71,6 +71,11 @@ PassSettings one_source_pass(const EncoderDecoderConfig& config, const EncoderOp
   return settings;
 }
 
+PairBlueprint blueprint(const EncoderDecoderConfig& config, const EncoderOptions& options) {
+  const PairRules& rules = pair_rules(config);
+  return {rules.encoder(config, options), rules.decoder(config), rules.passes(config, options)};
+}
+
 std::string replacing_attention(const EncoderDecoderConfig& config, const EncoderOptions& options, std::int64_t layer) {
   const std::vector<std::string>& list = config.encoder_attention;
   if (!options.attention.empty() || list.empty()) {

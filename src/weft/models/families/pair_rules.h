@@ -15,6 +15,7 @@
 
 #include "weft/formats/config_json.h"
 #include "weft/layers/block_config.h"
+#include "weft/models/blueprint.h"
 #include "weft/models/encoder/batch.h"
 #include "weft/models/encoder/passes.h"
 #include "weft/models/encoder_decoder_config.h"
@@ -33,6 +34,9 @@ std::string full_source(const EncoderDecoderConfig& config, const EncoderOptions
 layers::SelfAttentionFactory plain_source(const EncoderDecoderConfig& config, const EncoderOptions& options,
                                           bool replaced);
 PassSettings one_source_pass(const EncoderDecoderConfig& config, const EncoderOptions& options);
+/// The stacks that the fields describe.
+StackConfig source_stack(const EncoderDecoderConfig& config, const EncoderOptions& options);
+StackConfig target_stack(const EncoderDecoderConfig& config);
 void complete_no_source(EncoderBatch& batch);
 NamedTensors no_constants(const EncoderDecoderConfig& config, const at::TensorOptions& options);
 std::unique_ptr<text::PairTokenizer> load_two_sides(const EncoderDecoderConfig& config,
@@ -59,6 +63,8 @@ struct PairRules {
   /// What builds the self-attention of such a layer, where that does more than layers::SelfAttention.
   layers::SelfAttentionFactory (*encoder_layer)(const EncoderDecoderConfig& config, const EncoderOptions& options,
                                                 bool replaced) = plain_source;
+  StackConfig (*encoder)(const EncoderDecoderConfig& config, const EncoderOptions& options) = source_stack;
+  StackConfig (*decoder)(const EncoderDecoderConfig& config) = target_stack;
   /// How a batch goes through the encoder.
   PassSettings (*passes)(const EncoderDecoderConfig& config, const EncoderOptions& options) = one_source_pass;
   /// What the family makes global of sources whose call names no such positions.
@@ -101,6 +107,9 @@ inline const PairRules& pair_rules(const EncoderDecoderConfig& config) { return 
 
 /// The names of families that have the field, in a sentence: "led", "bart and led".
 std::string pairs_with(std::string_view field);
+
+/// The whole plan of a validated config.
+PairBlueprint blueprint(const EncoderDecoderConfig& config, const EncoderOptions& options);
 
 /// The mechanism that replaces the family's own in a layer of the encoder; empty: none does.
 std::string replacing_attention(const EncoderDecoderConfig& config, const EncoderOptions& options, std::int64_t layer);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the layers are told about a model. Each config becomes one in one place: the file that holds its rules.
+// What the layers are told about a model. A config becomes one by the rules of its family.
 #pragma once
 
 #include <optional>
@@ -13,8 +13,6 @@
 namespace weft::models {
 
 struct TransformerConfig;
-struct EncoderOptions;
-struct EncoderDecoderConfig;
 
 /// How the residual connections of a stack run.
 enum class Residual {
@@ -43,7 +41,5 @@ void check_mechanisms(const StackConfig& config, std::string_view where);
 
 // Of a config that has been validated.
 StackConfig stack_config(const TransformerConfig& config);
-StackConfig encoder_stack(const EncoderDecoderConfig& config, const EncoderOptions& options);
-StackConfig decoder_stack(const EncoderDecoderConfig& config);
 
 }  // namespace weft::models

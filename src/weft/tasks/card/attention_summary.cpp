@@ -6,6 +6,7 @@
 #include "weft/core/error.h"
 #include "weft/inspect/survey/survey.h"
 #include "weft/models/encoder_model.h"
+#include "weft/models/families/pair_rules.h"
 #include "weft/models/stack/stack_config.h"
 
 namespace weft::tasks {
@@ -86,13 +87,13 @@ std::vector<AttentionSummary> summarize_attention(const models::TransformerConfi
 }
 
 PairAttentionSummary summarize_attention(const models::EncoderDecoderConfig& config) {
-  const models::StackConfig decoder = models::decoder_stack(config);
+  const auto [encoder, decoder, passes] = models::blueprint(config, {});
   std::vector<LayerAttention> cross;
   cross.reserve(decoder.blocks.size());
   for (const layers::BlockConfig& block : decoder.blocks) {
     cross.push_back({block.cross_attention, layers::cross_site_of(block)});
   }
-  return {summarize_attention(models::encoder_stack(config, {}).blocks, config.max_source_positions),
+  return {summarize_attention(encoder.blocks, config.max_source_positions),
           summarize_attention(decoder.blocks, config.max_target_positions), summarize(cross, 0)};
 }
 
