@@ -61,15 +61,17 @@ def named(line, pieces, names, kinds):
     """The families that a line of code names; an identifier names one of `kinds`."""
     if line.lstrip().startswith("#"):
         included = INCLUDED.match(line)
-        if included and tuple(included.group(1).split("_")) in names:
-            yield included.group(1)
-        return
-    for piece in pieces:
-        if piece.startswith('"'):
-            for word, call in WORD.findall("" if EXAMPLE.search(piece) else piece[1:-1]):
-                if not call and tuple(re.split(r"[-_]", word)) in names:
-                    yield f'"{word}"'
-        elif piece[0].isalpha():
-            parts = tuple(part.lower() for word in piece.split("_") for part in CAMEL.split(word) if part)
-            if any(parts[i : i + len(name)] == name for name in kinds for i in range(len(parts))):
-                yield piece
+        return [included.group(1)] if included and tuple(included.group(1).split("_")) in names else []
+    texts = [word for piece in pieces if piece.startswith('"') for word in words_of_text(piece)]
+    found = [f'"{word}"' for word in texts if tuple(re.split(r"[-_]", word)) in names]
+    return found + [piece for piece in pieces if piece[0].isalpha() and is_identifier_of(piece, kinds)]
+
+
+def words_of_text(literal):
+    """The words of a text that are no calls; none of one with a command."""
+    return [] if EXAMPLE.search(literal) else [word for word, call in WORD.findall(literal[1:-1]) if not call]
+
+
+def is_identifier_of(identifier, kinds):
+    parts = tuple(part.lower() for word in identifier.split("_") for part in CAMEL.split(word) if part)
+    return any(parts[i : i + len(name)] == name for name in kinds for i in range(len(parts)))

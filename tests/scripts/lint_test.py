@@ -205,6 +205,17 @@ class LintTest(unittest.TestCase):
         self.assert_clean({**families, f"{room}bad_0.cpp": trees[f"{room}bad_0.cpp"], "scripts/lint-exceptions.txt": exception})
         self.assert_refused("exception", "scripts/lint-exceptions.txt", {**families, "scripts/lint-exceptions.txt": exception})
 
+    def test_messages_are_made_late(self):
+        good = [
+            'void f() { require(a == quote(b), "found ", Quoted(b), " of ", [&] { return joined(c, ", "); }); }',
+            'void f() { require(a, "found (a, b) ", g(a, b), ") and quote(b)"); fail(kind, quote(b)); }',
+        ]
+        bad = ['void f() { require(a, "found ", quote(b)); }', 'void f() {\n  require(a(), b,\n          a ? "" : concat(b, c));\n}']
+        for text in good:
+            self.assert_clean({"src/weft/data/sample.cpp": OPENING + text + "\n"})
+        for text in bad:
+            self.assert_text_refused("message", OPENING + text + "\n")
+
     def test_what_an_addition_touched(self):
         with tempfile.TemporaryDirectory() as folder:
             def git(*words):
