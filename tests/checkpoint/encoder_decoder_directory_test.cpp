@@ -276,7 +276,7 @@ TEST(EncoderDecoderDirectory, ATiedHeadThatIsNotWrittenIsTheSharedTable) {
   EXPECT_TRUE(parameters["decoder.embeddings.tokens"].equal(shared + 2));
 }
 
-TEST(EncoderDecoderFamily, TheTableAndTheNamesAgree) {
+TEST(PairRules, TheTableAndTheNamesAgree) {
   std::size_t at = 0;
   for (const models::Family* family : models::pair_families()) {
     ASSERT_LT(at, models::kEncoderDecoderTypes.size());
