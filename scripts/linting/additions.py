@@ -6,6 +6,7 @@ import subprocess
 # What every addition brings besides: it is not what a generic room had to learn.
 ASIDE = ("tests/", "docs/", "bench/", "examples/", "share/", "scripts/")
 CODE = (".h", ".cpp", ".inc")
+MOVED = "-M20%"  # a file that is taken apart when it moves is still that file
 
 
 def git(root, *words):
@@ -20,7 +21,7 @@ def is_whole(root):
 
 def birth(root, path):
     """(commit, seconds, path then) of the commit that brought a file, under whatever name, or None."""
-    log = git(root, "log", "--follow", "-M", "--diff-filter=A", "--format=%H %ct", "--name-only", "--", path).split("\n")
+    log = git(root, "log", "--follow", MOVED, "--diff-filter=A", "--format=%H %ct", "--name-only", "--", path).split("\n")
     lines = [line for line in log if line]
     if len(lines) < 2:
         return None
@@ -30,7 +31,7 @@ def birth(root, path):
 
 def touched(root, commit, inside):
     """The sources, each with its header, that a commit changed outside of the addition's files."""
-    names = git(root, "show", "--format=", "--name-only", "-M", commit).split("\n")
+    names = git(root, "show", "--format=", "--name-only", MOVED, commit).split("\n")
     return sorted({
         name.rsplit(".", 1)[0]
         for name in names
