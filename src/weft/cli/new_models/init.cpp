@@ -96,6 +96,9 @@ models::EncoderConfig first_config(const InitCommand& command) {
     json["model_type"] = command.family;
   }
   models::EncoderConfig config = models::encoder_config_from_json(json, quote(file.native(), 4096));
+  require(models::is_family(config.model_type, models::FamilyKind::kEncoder),
+          "weft init: --config must be that of one of ", models::encoder_types(", "), ", found ",
+          Quoted(config.model_type));
   // Files that the command line names lie in the working directory.
   config.directory = command.shape.contains("attention") ? std::filesystem::path() : file.parent_path();
   return config;
