@@ -14,23 +14,35 @@
 namespace weft::models {
 namespace {
 
-struct HeadName {
+struct HeadRow {
   Head head;
   std::string_view name;
   std::string_view suffix;  ///< of a class of `transformers`
+  bool about_tokens = false;
+  bool labels = false;
 };
 
 constexpr std::array kHeads{
-    HeadName{Head::kNone, "none", "Model"},
-    HeadName{Head::kMaskedLanguageModel, "masked-lm", "ForMaskedLM"},
-    HeadName{Head::kSequenceClassification, "sequence-classification", "ForSequenceClassification"},
-    HeadName{Head::kTokenClassification, "token-classification", "ForTokenClassification"},
-    HeadName{Head::kQuestionAnswering, "question-answering", "ForQuestionAnswering"},
-    HeadName{Head::kMultipleChoice, "multiple-choice", "ForMultipleChoice"},
+    HeadRow{.head = Head::kNone, .name = "none", .suffix = "Model", .about_tokens = true},
+    HeadRow{.head = Head::kMaskedLanguageModel, .name = "masked-lm", .suffix = "ForMaskedLM", .about_tokens = true},
+    HeadRow{.head = Head::kSequenceClassification,
+            .name = "sequence-classification",
+            .suffix = "ForSequenceClassification",
+            .labels = true},
+    HeadRow{.head = Head::kTokenClassification,
+            .name = "token-classification",
+            .suffix = "ForTokenClassification",
+            .about_tokens = true,
+            .labels = true},
+    HeadRow{.head = Head::kQuestionAnswering,
+            .name = "question-answering",
+            .suffix = "ForQuestionAnswering",
+            .about_tokens = true},
+    HeadRow{.head = Head::kMultipleChoice, .name = "multiple-choice", .suffix = "ForMultipleChoice"},
 };
 
-const HeadName& row_of(Head head) {
-  return *std::find_if(kHeads.begin(), kHeads.end(), [&](const HeadName& row) { return row.head == head; });
+const HeadRow& row_of(Head head) {
+  return *std::find_if(kHeads.begin(), kHeads.end(), [&](const HeadRow& row) { return row.head == head; });
 }
 
 void check_sizes(const EncoderConfig& config, std::string_view where) {
@@ -72,15 +84,26 @@ void check_label_names(const EncoderConfig& config, std::string_view where) {
 
 std::string_view to_string(Head head) noexcept { return row_of(head).name; }
 
+std::vector<std::string_view> head_names() {
+  std::vector<std::string_view> names;
+  for (const HeadRow& row : kHeads) {
+    names.push_back(row.name);
+  }
+  return names;
+}
+
 Head parse_head(std::string_view name) {
-  for (const HeadName& row : kHeads) {
+  for (const HeadRow& row : kHeads) {
     if (row.name == name) {
       return row.head;
     }
   }
-  const std::string known = joined(kHeads, ", ", [](const HeadName& row) { return row.name; });
-  fail(ErrorKind::kArgument, "a head must be one of ", known, ", found ", quote(name));
+  fail(ErrorKind::kArgument, "a head must be one of ", joined(head_names(), ", "), ", found ", quote(name));
 }
+
+bool is_about_tokens(Head head) noexcept { return row_of(head).about_tokens; }
+
+bool has_labels(Head head) noexcept { return row_of(head).labels; }
 
 std::optional<std::int64_t> EncoderConfig::label2id(std::string_view label) const {
   const auto found = std::find(id2label.begin(), id2label.end(), label);
@@ -101,11 +124,11 @@ Head EncoderConfig::head(const std::string& where) const {
   if (name.starts_with(prefix) && name.substr(prefix.size()) == "ForPreTraining") {
     return Head::kMaskedLanguageModel;
   }
-  const auto full = [&](const HeadName& row) { return concat(prefix, row.suffix); };
-  std::vector<HeadName> known_heads;
+  const auto full = [&](const HeadRow& row) { return concat(prefix, row.suffix); };
+  std::vector<HeadRow> known_heads;
   std::copy_if(kHeads.begin(), kHeads.end(), std::back_inserter(known_heads),
-               [&](const HeadName& row) { return encoder_rules(model_type).has_head(row.head); });
-  for (const HeadName& row : known_heads) {
+               [&](const HeadRow& row) { return encoder_rules(model_type).has_head(row.head); });
+  for (const HeadRow& row : known_heads) {
     if (full(row) == name) {
       return row.head;
     }

@@ -29,8 +29,14 @@ enum class Head {
 
 /// "none", "masked-lm", "sequence-classification", ...: for flags and messages.
 std::string_view to_string(Head head) noexcept;
+/// All of them, in the order of Head.
+std::vector<std::string_view> head_names();
 /// The head of that name. Errors: kArgument naming those there are.
 Head parse_head(std::string_view name);
+/// Whether what it says has a place for each token of a row; elsewhere it is about the whole row.
+bool is_about_tokens(Head head) noexcept;
+/// Whether it scores labels, which the config names.
+bool has_labels(Head head) noexcept;
 
 /// Shape and behaviour of an encoder; the field list says what each field means. Fields that a family does not have
 /// keep their defaults and are not written for it.

@@ -65,7 +65,7 @@ at::Tensor row_of(const at::Tensor& batch, std::int64_t row, std::int64_t tokens
 WindowOutput row_of_output(const models::EncoderOutput& output, models::Head head, std::int64_t row,
                            std::int64_t tokens) {
   // Classes have no tokens; everything else is cut to the row's own.
-  const bool by_token = head != models::Head::kSequenceClassification && head != models::Head::kMultipleChoice;
+  const bool by_token = models::is_about_tokens(head);
   WindowOutput own;
   own.hidden = row_of(output.last_hidden_state, row, tokens);
   own.logits = row_of(output.logits, row, by_token || !output.logits.defined() ? tokens : output.logits.size(1));

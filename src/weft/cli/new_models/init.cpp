@@ -46,9 +46,7 @@ struct InitConfig {
   template <typename Visitor>
   static void fields(Visitor&& visit) {
     using C = InitConfig;
-    visit(Field{"head", &C::head, "head on top of the encoder"}.one_of({"none", "masked-lm", "sequence-classification",
-                                                                        "token-classification", "question-answering",
-                                                                        "multiple-choice"}));
+    visit(Field{"head", &C::head, "head on top of the encoder"}.one_of(models::head_names()));
     visit(Field{"labels", &C::labels, "names of a classifier's labels, in the order of their ids"});
     visit(Field{"seed", &C::seed, "random seed of the weights"}.at_least(0));
   }

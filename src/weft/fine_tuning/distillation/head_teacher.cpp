@@ -16,14 +16,6 @@
 #include "weft/training/distillation/same_vocabulary.h"
 
 namespace weft::fine_tuning {
-namespace {
-
-bool has_labels(models::Head head) {
-  return head == models::Head::kSequenceClassification || head == models::Head::kTokenClassification;
-}
-
-}  // namespace
-
 HeadTeacher::HeadTeacher(const training::DistillationConfig& config, const Objective& objective)
     : config_(config),
       opened_(checkpoint::open_model(config.distill)),
@@ -41,7 +33,7 @@ void HeadTeacher::check_labels(const HeadChoice& head) {
   require(head.problem_type != "regression", name_,
           ": regression learns a number, and a teacher is for choices among labels; leave out distill");
   const std::vector<std::string> theirs = checkpoint::load_encoder_config(opened_).id2label;
-  if (!has_labels(opened_.head()) || theirs == head.labels) {
+  if (!models::has_labels(opened_.head()) || theirs == head.labels) {
     return;
   }
   std::vector<std::int64_t> columns;

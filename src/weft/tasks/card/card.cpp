@@ -132,10 +132,6 @@ std::optional<Json> sentence_json(const OpenedModel& directory) {
   return summary;
 }
 
-bool has_labels(models::Head head) {
-  return head == models::Head::kSequenceClassification || head == models::Head::kTokenClassification;
-}
-
 Card reader_card(const OpenedModel& directory) {
   const models::EncoderConfig config = checkpoint::load_encoder_config(directory);
   const models::Head head = directory.head();
@@ -150,7 +146,7 @@ Card reader_card(const OpenedModel& directory) {
                {"feed_forward", config.intermediate_size},
                {"positions", config.maximum_length()},
                {"vocabulary", config.vocab_size},
-               {"labels", has_labels(head) ? Json(config.id2label) : Json::array()},
+               {"labels", models::has_labels(head) ? Json(config.id2label) : Json::array()},
                {"tokenizer", text::HuggingFaceTokenizer::present_in(directory.path())}};
   if (checkpoint::is_cross_encoder(directory)) {
     const checkpoint::CrossEncoderSettings settings = checkpoint::read_cross_encoder(directory);
