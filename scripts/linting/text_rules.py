@@ -20,6 +20,9 @@ CONDITION = re.compile(r"^\s*#\s*(if|ifdef|ifndef|elif)\b(.*)")
 CONDITION_NAME = re.compile(
     r"defined|__has_include|__x86_64__|__aarch64__|__AVX\w*|__AMX\w*|__SSE\w*|__F16C__|__FMA__|__ARM\w*|\w*CUDA\w*|\w*EXPORT\w*|_WIN32"
 )
+# A library names options by their fields (core/system/option_name.h); whole commands in a text are advice to people.
+FLAG = re.compile(r'"(?:\\.|[^"\\])*(?<![\w-])--[a-z](?:\\.|[^"\\])*"')
+COMMAND = re.compile(r"\b(?:weft|xz|zstd|bzip2|lz4|gzip) ")
 DEFINE = re.compile(r"^\s*#\s*define\s+(\w+)")
 OWN_MACRO = re.compile(r"WEFT_(REGISTER|EXPORT|FAMILY|ROW_k)\w*")
 CPP_CODE = re.compile(
@@ -53,6 +56,7 @@ def check_source(file):
     if file.is_cpp:
         yield from check_preprocessor(file)
         yield from check_trust(file)
+        yield from check_flags(file)
         yield from check_dead_code(file, CPP_CODE)
     elif file.is_python:
         yield from check_dead_code(file, PYTHON_CODE)
@@ -107,6 +111,15 @@ def check_trust(file):
         call = TRUSTING.search(line)
         if call:
             yield Offence(file.path, number, "trusted-input", f"found '{call.group(0)}', which runs what a file holds, cap 0")
+
+
+def check_flags(file):
+    if file.suffix != ".cpp" or file.room in (None, "cli"):
+        return
+    for number, line in enumerate(file.lines, start=1):
+        for text in FLAG.findall(line.split("//")[0]):
+            if not COMMAND.search(text):
+                yield Offence(file.path, number, "flag", f"found {text[:60]}; a library says option(\"name\")")
 
 
 def check_dead_code(file, pattern):

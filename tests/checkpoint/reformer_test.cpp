@@ -202,9 +202,9 @@ TEST(Reformer, ContinuesTextsWithTheWholeTextOrLikeTransformersWithItsCache) {
   layers::DecodingState kept = cached->initial_state();
   const at::Tensor bias = test::Fixture("reformer/mixed/model").tensor("lm_head.bias");
   EXPECT_LT(test::largest_difference(cached->decode(ids, kept) + bias, last), kReformerTolerance);
-  test::expect_error(ErrorKind::kUnsupported, {"--like-transformers", "local_num_chunks_before 2"},
+  test::expect_error(ErrorKind::kUnsupported, {"like_transformers", "local_num_chunks_before 2"},
                      [] { load_cached_like_transformers(open_model(reformer_fixture("padded"))); });
-  test::expect_error(ErrorKind::kUnsupported, {"--like-transformers", "encoder"},
+  test::expect_error(ErrorKind::kUnsupported, {"like_transformers", "encoder"},
                      [] { load_cached_like_transformers(open_model(reformer_fixture("masked"))); });
   EXPECT_NO_THROW(load_cached_like_transformers(open_model(reformer_fixture("local"))));
 }

@@ -205,6 +205,11 @@ class LintTest(unittest.TestCase):
         self.assert_clean({**families, f"{room}bad_0.cpp": trees[f"{room}bad_0.cpp"], "scripts/lint-exceptions.txt": exception})
         self.assert_refused("exception", "scripts/lint-exceptions.txt", {**families, "scripts/lint-exceptions.txt": exception})
 
+    def test_libraries_name_no_flags(self):
+        text = OPENING + 'const char* hint = "{}";\n'
+        self.assert_text_refused("flag", text.format("cut it with --truncate"), "src/weft/tasks/sample.cpp")
+        self.assert_clean({"src/weft/tasks/sample.cpp": text.format("weft eval --task x measures it; a -- b"), "src/weft/cli/sample.cpp": text.format("--truncate")})
+
     def test_messages_are_made_late(self):
         good = [
             'void f() { require(a == quote(b), "found ", Quoted(b), " of ", [&] { return joined(c, ", "); }); }',

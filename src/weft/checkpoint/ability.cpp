@@ -5,6 +5,7 @@
 #include "weft/checkpoint/model_kind.h"
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
+#include "weft/core/system/option_name.h"
 
 namespace weft::checkpoint {
 namespace {
@@ -50,13 +51,14 @@ void OpenedModel::need(Ability ability) const {
   if (ability == Ability::kContinue && opens_as_pair(json_)) {
     throw Error(ErrorKind::kUnsupported,
                 concat(name, ": an encoder-decoder continues no prompt, it writes a text for a source"),
-                "weft translate and weft summarize write with it; weft generate takes the ids of sources with --input "
-                "and --output");
+                concat("weft translate and weft summarize write with it; weft generate takes the ids of sources with ",
+                       option("input"), " and ", option("output")));
   }
   const models::TransformerConfig& config = own_config();
   if (ability == Ability::kDraw && !draws(config)) {
     throw Error(ErrorKind::kUnsupported, concat(name, ": expected a model of pictures, found one of text"),
-                "--prompt continues a text; weft train --train-images makes a model of pictures");
+                concat(option("prompt"), " continues a text; weft train ", option("train_images"),
+                       " makes a model of pictures"));
   }
   if (ability != Ability::kDraw && draws(config)) {
     throw Error(ErrorKind::kUnsupported, concat(name, " holds a model of pictures, expected one of text"),

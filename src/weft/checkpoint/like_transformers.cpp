@@ -10,6 +10,7 @@
 #include "weft/checkpoint/model_kind.h"
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
+#include "weft/core/system/option_name.h"
 #include "weft/models/families/families.h"
 #include "weft/models/family_names.h"
 
@@ -44,7 +45,7 @@ using Differs = decltype(CausalRules::scores_like_transformers);
 LikeTransformers differences(const OpenedModel& directory, Differs CausalRules::* differs) {
   const CausalRules* const rules = rules_of(directory);
   require(
-      rules != nullptr && rules->*differs != nullptr, "--like-transformers is for ",
+      rules != nullptr && rules->*differs != nullptr, option("like_transformers"), " is for ",
       [&] { return plurals([](const CausalRules& each) { return each.continues_like_transformers != nullptr; }); },
       " of transformers, in weft eval for ",
       [&] {
@@ -82,7 +83,7 @@ models::LanguageModel load_cached_like_transformers(const OpenedModel& directory
   const bool continues =
       rules == nullptr || rules->continues_like_transformers == nullptr || load_config(directory).is_decoder;
   if (!continues) {
-    fail(ErrorKind::kUnsupported, "--like-transformers: ", named(directory),
+    fail(ErrorKind::kUnsupported, option("like_transformers"), ": ", named(directory),
          " holds an encoder, which continues no text");
   }
   return load(directory, differences(directory, &CausalRules::continues_like_transformers));

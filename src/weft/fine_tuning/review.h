@@ -10,6 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "weft/core/error.h"
+#include "weft/core/system/option_name.h"
 #include "weft/formats/config_json.h"
 
 namespace weft::fine_tuning {
@@ -31,8 +33,10 @@ formats::Json confusion_json(std::span<const std::int64_t> truth, std::span<cons
 std::int64_t others_of_one(std::span<const std::int64_t> truth, std::span<const std::int64_t> predicted);
 
 /// What to do about a model that says the same of everything, behind what it says.
-inline constexpr const char* kMore =
-    "; train longer (--epochs), with another --learning-rate, or with more and more even examples";
+inline constexpr auto kMore = [] {
+  return concat("; train longer (", option("epochs"), "), with another ", option("learning_rate"),
+                ", or with more and more even examples");
+};
 
 /// The numbers of the `most` largest values, the largest first; of equal ones the first first.
 std::vector<std::size_t> largest(std::span<const double> values, std::size_t most);

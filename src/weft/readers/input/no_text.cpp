@@ -29,8 +29,8 @@ constexpr std::array kNoTexts = {
     NoText{"\xD0\xCF\x11\xE0"sv, "an old Office document", "save it as CSV or as text in UTF-8 first"sv},
     NoText{"%PDF-"sv, "a PDF", kToText},
     NoText{"{\\rtf"sv, "an RTF document", kToText},
-    NoText{"\x89PNG\r\n"sv, "a PNG picture", "pictures are trained on with --train-images"sv},
-    NoText{"\xFF\xD8\xFF"sv, "a JPEG picture", "write it as PNG; pictures are trained on with --train-images"sv},
+    NoText{"\x89PNG\r\n"sv, "a PNG picture", "pictures are trained on by weft train --train-images"sv},
+    NoText{"\xFF\xD8\xFF"sv, "a JPEG picture", "write it as PNG; pictures are trained on by weft train --train-images"sv},
     NoText{"\x7F"
            "ELF"sv,
            "a program", kToText},

@@ -6,6 +6,7 @@
 #include <ATen/ops/zeros_like.h>
 
 #include "weft/core/error.h"
+#include "weft/core/system/option_name.h"
 #include "weft/models/encoder/batch.h"
 #include "weft/models/encoder/windowed.h"
 #include "weft/models/families/encoder_rules.h"
@@ -109,7 +110,8 @@ void refuse_longformer(const EncoderConfig&) {
   throw Error(ErrorKind::kUnsupported,
               "an encoder-decoder cannot start from a longformer: the projections of its global positions have no "
               "place there",
-              "convert a bart to led, or start from a roberta with --encoder-attention \"window(512) | global(1)\"");
+              concat("convert a bart to led, or start from a roberta with ", option("encoder_attention"),
+                     " \"window(512) | global(1)\""));
 }
 
 NameRow longformer_global_names() {

@@ -10,6 +10,7 @@
 #include "weft/attention/mechanisms/settings.h"
 #include "weft/core/error.h"
 #include "weft/core/number.h"
+#include "weft/core/system/option_name.h"
 
 namespace weft::models {
 namespace {
@@ -53,7 +54,7 @@ std::string from_a_cache(const std::string& attention, const std::string& where)
                                               : integer_of(std::string_view(attention).substr(
                                                     at + kWindow.size(), attention.find(')') - at - kWindow.size()));
   if (before.value_or(0) > 1) {
-    fail(ErrorKind::kUnsupported, "--like-transformers: ", where, " has local_num_chunks_before ", *before,
+    fail(ErrorKind::kUnsupported, option("like_transformers"), ": ", where, " has local_num_chunks_before ", *before,
          ", and with more than 1 the cache of transformers loses tokens; leave the flag out");
   }
   return attention;
