@@ -311,7 +311,10 @@ TEST(HuggingFace, PiecesThatTwoClassesRead) {
   std::string other = model;
   other.replace(other.find("<s>"), 3, "<z>");
   write_file_atomically(directory / "sentencepiece.bpe.model", other);
-  expect_error(ErrorKind::kFormat, {"sentencepiece.bpe.model", "<unk>, <s>, </s>", "piece 1 is '<z>'"}, load);
+  for (const char* family : {"xlm-roberta", "camembert"}) {
+    write_file_atomically(directory / "config.json", concat(R"({"model_type": ")", family, R"("})"));
+    expect_error(ErrorKind::kFormat, {"sentencepiece.bpe.model", "<unk>, <s>, </s>", "piece 1 is '<z>'"}, load);
+  }
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SentencePiece models of BigBird, XLM-RoBERTa and CamemBERT as a tokenizer.json. In those of the last two a family's
 // own tokens replace the model's first pieces and shift the ids of the others, as in fairseq, where they were trained.
+#include <array>
 #include <charconv>
 #include <iterator>
 #include <vector>
@@ -88,23 +89,24 @@ std::size_t unknown_place(const std::vector<Piece>& pieces, const std::string& u
   return kReleased;
 }
 
-// What fairseq put before the pieces of a model, which begin with `replaced`.
+// What fairseq put in place of the first pieces of a model.
 struct FairseqLayout {
   std::vector<Piece> own;
-  std::vector<std::string_view> replaced;
+  std::size_t replaced = 0;  ///< pieces
 };
 
 std::vector<Piece> fairseq_pieces(std::string_view model, const FairseqLayout& layout,
                                   const TokenizerSettings& settings, std::string_view where) {
+  constexpr std::array<std::string_view, 3> kFirst{"<unk>", "<s>", "</s>"};
   const std::vector<Piece> found = read_pieces(model);
-  for (std::size_t i = 0; i < layout.replaced.size(); ++i) {
-    if (i >= found.size() || found[i].text != layout.replaced[i]) {
-      reject_model(where, "its first pieces must be ", joined(layout.replaced, ", "), ", but piece ", i, " is ",
+  for (std::size_t i = 0; i < kFirst.size(); ++i) {
+    if (i >= found.size() || found[i].text != kFirst[i]) {
+      reject_model(where, "its first pieces must be ", joined(kFirst, ", "), ", but piece ", i, " is ",
                    i < found.size() ? quote(found[i].text) : "not there");
     }
   }
   std::vector<Piece> pieces = layout.own;
-  pieces.insert(pieces.end(), found.begin() + static_cast<std::ptrdiff_t>(layout.replaced.size()), found.end());
+  pieces.insert(pieces.end(), found.begin() + static_cast<std::ptrdiff_t>(layout.replaced), found.end());
   pieces.push_back({.text = name_of(settings, SpecialRole::kMask)});
   return pieces;
 }
@@ -160,7 +162,7 @@ std::string compose_xlm_roberta(std::string_view model, TokenizerSettings& setti
                                      {.text = name_of(settings, SpecialRole::kPadding)},
                                      {.text = name_of(settings, SpecialRole::kEnd)},
                                      {.text = name_of(settings, SpecialRole::kUnknown)}},
-                             .replaced = {"<unk>", "<s>", "</s>"}};
+                             .replaced = 3};
   return compose_fairseq(model, layout, settings, where);
 }
 
@@ -174,7 +176,7 @@ std::string compose_camembert(std::string_view model, TokenizerSettings& setting
                                      {.text = "</s>NOTUSED"},
                                      {.text = name_of(settings, SpecialRole::kUnknown)},
                                      {.text = "<unk>NOTUSED", .score = kNeverChosen}},
-                             .replaced = {"<unk>"}};
+                             .replaced = 1};
   return compose_fairseq(model, layout, settings, where);
 }
 
