@@ -117,7 +117,7 @@ struct ExpectedTensor {
   std::vector<std::int64_t> shape;
 };
 
-std::unique_ptr<formats::TensorFile> open_weights(const fs::path& directory, const ListedModule& listed) {
+std::unique_ptr<formats::TensorFile> open_module_weights(const fs::path& directory, const ListedModule& listed) {
   for (const char* name : {"model.safetensors", "pytorch_model.bin"}) {
     if (const ModelFile file(directory, listed.path / name); file.exists()) {
       return formats::open_tensor_file(file);
@@ -135,9 +135,9 @@ std::unique_ptr<formats::TensorFile> open_weights(const fs::path& directory, con
        ", but config.json beside it says ", at::IntArrayRef(expected.shape));
 }
 
-std::vector<at::Tensor> read_weights(const fs::path& directory, const ListedModule& listed,
-                                     const std::vector<ExpectedTensor>& expected) {
-  const std::unique_ptr<formats::TensorFile> file = open_weights(directory, listed);
+std::vector<at::Tensor> read_module_weights(const fs::path& directory, const ListedModule& listed,
+                                            const std::vector<ExpectedTensor>& expected) {
+  const std::unique_ptr<formats::TensorFile> file = open_module_weights(directory, listed);
   const std::string where = quoted_place(file->path());
   for (const formats::TensorInfo& info : file->tensors()) {
     if (std::ranges::find(expected, info.name, &ExpectedTensor::name) == expected.end()) {
@@ -190,7 +190,7 @@ SentenceModule read_dense(const fs::path& directory, const ListedModule& listed)
   if (projected) {
     expected.push_back({"residual.weight", {out, in}});
   }
-  const std::vector<at::Tensor> tensors = read_weights(directory, listed, expected);
+  const std::vector<at::Tensor> tensors = read_module_weights(directory, listed, expected);
   dense.weight = tensors.front();
   dense.bias = bias ? tensors[1] : at::Tensor();
   dense.residual = projected ? tensors.back() : at::Tensor();
@@ -202,7 +202,7 @@ SentenceModule read_layer_norm(const fs::path& directory, const ListedModule& li
   formats::check_keys(config.json, config.where, {"dimension"}, {});
   const std::int64_t width = size_of(config, "dimension");
   const std::vector<at::Tensor> tensors =
-      read_weights(directory, listed, {{"norm.weight", {width}}, {"norm.bias", {width}}});
+      read_module_weights(directory, listed, {{"norm.weight", {width}}, {"norm.bias", {width}}});
   return LayerNormModule{tensors[0], tensors[1]};
 }
 
