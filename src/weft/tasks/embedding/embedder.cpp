@@ -147,7 +147,8 @@ void take_window(TextParts& parts, const checkpoint::PoolingModule& pooling, con
 }
 
 // The pooled vectors of all texts, [texts, modes x width]. Norms alone are taken in float64, as the sums are.
-at::Tensor joined(const std::vector<TextParts>& parts, const EmbedRecipe& recipe, std::span<const Document> documents) {
+at::Tensor joined_parts(const std::vector<TextParts>& parts, const EmbedRecipe& recipe,
+                        std::span<const Document> documents) {
   const auto modes = static_cast<std::int64_t>(recipe.pooling.modes.size());
   const std::int64_t width = recipe.pooling.width;
   at::Tensor pooled = at::empty({static_cast<std::int64_t>(parts.size()), modes * width}, at::kDouble);
@@ -214,7 +215,7 @@ std::vector<TextVector> embed_texts(Embedder& embedder, std::span<const Document
                    [&](const TokenStates& states) { take_window(parts[states.document], recipe.pooling, states); });
   const formats::Json said = applied(embedder.model, recipe);
   const c10::InferenceMode no_graph;
-  const at::Tensor vectors = after_pooling(recipe, joined(parts, recipe, documents)).to(at::kFloat).contiguous();
+  const at::Tensor vectors = after_pooling(recipe, joined_parts(parts, recipe, documents)).to(at::kFloat).contiguous();
   const std::span<const float> all = numbers(vectors);
   const std::size_t numbers_each = documents.empty() ? 0 : all.size() / documents.size();
   std::vector<TextVector> results(documents.size());
