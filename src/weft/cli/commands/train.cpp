@@ -21,6 +21,7 @@
 #include "weft/cli/training/train_help.h"
 #include "weft/core/files.h"
 #include "weft/core/progress.h"
+#include "weft/core/quote.h"
 #include "weft/core/system/message_output.h"
 #include "weft/models/transformer_config.h"
 #include "weft/training/distillation/config.h"
