@@ -2,6 +2,7 @@
 // One sublayer for each of pack, attention and feed-forward.
 #include "weft/layers/blocks/packed_block.h"
 
+#include <ATen/ops/cat.h>
 #include <ATen/ops/empty.h>
 
 #include <utility>
@@ -59,15 +60,18 @@ CompanionFactory PackedBlockImpl::companions() const {
 }
 
 Rows PackedBlockImpl::forward(const Rows& x, const BlockContext& context) {
-  const at::Tensor latents = x.companions();
-  const at::Tensor text = x.text();
+  // Views of one tensor, from block to block: autograd adds gradients in an order of its nodes, which decides last
+  // bits, and with recomputation a block keeps one tensor.
+  const Rows rows = Rows::joined(x.both(), x.count());
+  const at::Tensor latents = rows.companions();
+  const at::Tensor text = rows.text();
   at::Tensor packed = pack->forward(seen(latents, pack_norm), reading(seen(text, attention_norm), context.attention));
   at::Tensor given = attention->forward(seen(text, attention_norm), context, packed);
   at::Tensor hidden = added(text, std::move(given), {attention_norm, kAttentionSite}, context);
   hidden = fed(hidden, context);
   // Last, because without gradients the sum is written into what was packed.
-  at::Tensor latents_behind = added(latents, std::move(packed), {pack_norm, kPackSite}, context);
-  return {std::move(latents_behind), std::move(hidden)};
+  const at::Tensor latents_behind = added(latents, std::move(packed), {pack_norm, kPackSite}, context);
+  return Rows::joined(at::cat({latents_behind, hidden}, 1), x.count());
 }
 
 }  // namespace weft::layers
