@@ -14,6 +14,7 @@
 #include "weft/core/system/option_name.h"
 #include "weft/data/resampled_rows.h"
 #include "weft/data/token_source.h"
+#include "weft/models/families/sentence_families.h"
 #include "weft/models/heads/model_scorer.h"
 #include "weft/text/unknown_tokens.h"
 #include "weft/training/evaluation/evaluate.h"
@@ -71,9 +72,8 @@ LanguageModelTask::LanguageModelTask(models::LanguageModel model, std::shared_pt
   require(!model_->config().adaptive_vocabulary() || trainer.label_smoothing == 0.0,
           "label_smoothing must be 0 for a vocabulary in clusters (vocabulary_cutoffs), found ",
           trainer.label_smoothing);
-  require(config.contrastive_weight == 0.0,
-          "contrastive_weight is for models with a global token for each sentence, found ", config.contrastive_weight,
-          " for a model that has none");
+  require(config.contrastive_weight == 0.0, "contrastive_weight is for models with a global token for each sentence (",
+          models::families_with_sentences, "), found ", config.contrastive_weight, " for a model that has none");
   require(config.span_loss == 0.0 || !spans_.empty(), "span_loss: no layer of the model learns spans; for example ",
           option("attention"), " 'span(max=1024)' does");
   if (processes().is_first()) {

@@ -21,6 +21,7 @@
 #include "weft/fine_tuning/masked_text/hidden_sentences.h"
 #include "weft/layers/etc/sentence_structure.h"
 #include "weft/models/families/encoder_rules.h"
+#include "weft/models/families/sentence_families.h"
 #include "weft/models/heads/model_scorer.h"
 #include "weft/text/unknown_tokens.h"
 #include "weft/training/evaluation/evaluation_mode.h"
@@ -130,8 +131,8 @@ MaskedTextTask::MaskedTextTask(models::EncoderModel model, std::shared_ptr<const
   require(text.span_loss == 0.0, "span_loss must be 0 for masked text that begins with a model, found ",
           text.span_loss);
   require(text.contrastive_weight == 0.0 || models::encoder_rules(model_->config()).structure != nullptr,
-          "contrastive_weight is for models with a global token for each sentence, found ", text.contrastive_weight,
-          " for a ", model_->config().model_type);
+          "contrastive_weight is for models with a global token for each sentence (", models::families_with_sentences,
+          "), found ", text.contrastive_weight, " for a ", model_->config().model_type);
   require(trainer.label_smoothing == 0.0, "label_smoothing must be 0 for masked text that begins with a model, found ",
           trainer.label_smoothing);
   if (is_first_process()) {
