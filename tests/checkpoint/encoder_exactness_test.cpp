@@ -57,6 +57,16 @@ class EncoderExactness : public ::testing::TestWithParam<test::EncoderKind> {
                : loss;
   }
 
+  /// The name of a tied table is the one that a class of transformers has first, in some the head's. Undefined under a
+  /// head without a table.
+  at::Tensor gradient_of_head(const models::EncoderModel& model, const std::string& name) const {
+    if (model->head() != models::Head::kMaskedLanguageModel) {
+      return {};
+    }
+    const HuggingFaceNames names = hugging_face_names(model->config(), model->head(), "head.decoder", true);
+    return fixture_.tensor(concat(name, "/gradient/", names.parts.front()));
+  }
+
   void expect_equal_gradients(const models::EncoderModel& model, const std::string& name) const {
     std::size_t compared = 0;
     for (const auto& parameter : model->named_parameters()) {
@@ -65,7 +75,10 @@ class EncoderExactness : public ::testing::TestWithParam<test::EncoderKind> {
       const auto parts = static_cast<std::int64_t>(names.parts.size());
       for (std::int64_t part = 0; part < parts; ++part) {
         const std::string& tensor = names.parts[static_cast<std::size_t>(part)];
-        const at::Tensor expected = fixture_.tensor(concat(name, "/gradient/", tensor));
+        at::Tensor expected = fixture_.tensor(concat(name, "/gradient/", tensor));
+        if (!expected.defined() && parameter.key() == "encoder.embeddings.tokens") {
+          expected = gradient_of_head(model, name);
+        }
         const at::Tensor found = parameter.value().grad();
         ASSERT_EQ(expected.defined(), found.defined()) << tensor;
         if (expected.defined()) {
