@@ -352,6 +352,7 @@ TEST(DistanceBiases, ATokenThatIsDecodedHasThoseOfTheText) {
       const auto row = [&](const at::Tensor& rows) { return rows.narrow(2, at, 1); };
       const at::Tensor token = module->step(row(text.query), row(text.key), row(text.value), context, *state);
       EXPECT_LT((token - row(whole)).abs().max().item<double>(), 1e-12) << at;
+      state->advance();
     }
   }
   site.layer = 1;
