@@ -172,9 +172,11 @@ Json eval_encoder(const checkpoint::OpenedModel& opened, const std::string& task
 
 using Evaluate = Json (*)(const checkpoint::OpenedModel& opened, const std::string& task,
                           const LanguageEvalConfig& config, training::EvaluateOptions options);
+// The last one is there for its error, which names models of both kinds.
 constexpr std::array kEvaluations{checkpoint::Way<Evaluate>{checkpoint::Ability::kPredict, eval_own},
                                   checkpoint::Way<Evaluate>{checkpoint::Ability::kDraw, eval_own},
-                                  checkpoint::Way<Evaluate>{checkpoint::Ability::kRead, eval_encoder}};
+                                  checkpoint::Way<Evaluate>{checkpoint::Ability::kRead, eval_encoder},
+                                  checkpoint::Way<Evaluate>{checkpoint::Ability::kPredict, eval_own}};
 
 }  // namespace
 
