@@ -91,6 +91,7 @@ struct TransformerConfig {
   static void fields(Visitor&& visit) {
     layer_fields(visit);
     model_fields(visit);
+    memory_fields(visit);
   }
 
  private:
@@ -152,7 +153,7 @@ struct TransformerConfig {
     visit(Field{"attention_bias", &C::attention_bias, "the projections of attention have a bias"}.since("0.1.0"));
   }
 
-  /// What the model around the layers is, and how it runs.
+  /// What the model around the layers is.
   template <typename Visitor>
   static void model_fields(Visitor& visit) {
     using C = TransformerConfig;
@@ -176,6 +177,12 @@ struct TransformerConfig {
                 "an encoder learns to predict masked spans from the tokens around them, too (SpanBERT)"});
     visit(Field{"layer_norm_eps", &C::layer_norm_eps, "added to the variance in layer norms"}.range(1e-12, 1.0));
     visit(Field{"rope_theta", &C::rope_theta, "base of the rotary frequencies"}.range(1.0, 1e12));
+  }
+
+  /// What a decoder remembers, clusters of the vocabulary, and how the model runs.
+  template <typename Visitor>
+  static void memory_fields(Visitor& visit) {
+    using C = TransformerConfig;
     visit(Field{"memory_length", &C::memory_length,
                 "tokens before a segment that a decoder remembers in each layer (Transformer-XL); 0 for none: each "
                 "segment is a text of its own"}
