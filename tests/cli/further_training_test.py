@@ -422,7 +422,7 @@ class StarTransformerTest(Case):
         for arguments, words in (
                 (("embed", bare, "we see.", "--json", "--attention", "star"), ("ring and relay", "'star'", "transformer blocks")),
                 (("convert", bare, "--attention", "linear", "--out", out), ("bert or roberta", "star_transformer")),
-                (("attention", bare, "we see.", "--out", out), ("no layer of this model can be watched", "star_transformer")),
+                (("attention", bare, "we see.", "--out", out), ("no layer of this model can be watched", "ring and a relay")),
                 (("profile", bare, "--text", text, "--out", out), ("no layer has weights to profile", "no attention over a pattern")),
                 (("convert", bare, "--to", "longformer", "--out", out), ("bert or roberta", "star_transformer")),
                 (("init", "--encoder", bare, "--decoder-layers", "1", "--out", out), ("no transformer blocks", "bert"))):
