@@ -185,26 +185,47 @@ def random_config(source, family, head):
     return getattr(hf, encoder_cases.FAMILIES[family] + "Config")(**config | shape)
 
 
-def as_of_some_year(source, model, head, folder):
-    """Writes the model as one of the releases, or somebody's program, would have: what differs in names and forms changes no number."""
-    prefix, tensors = model.base_model_prefix + ".", model.state_dict()
-    decoder = {"distilbert": "vocab_projector"}.get(model.config.model_type, "cls.predictions.decoder" if prefix == "bert." else "lm_head.decoder")
-    if head != "masked-lm" or model.config.tie_word_embeddings and source.random() < 0.5:
+def decoder_of(model):
+    """What the table of a masked-LM head is called."""
+    usual = "cls.predictions.decoder" if model.base_model_prefix == "bert" else "lm_head.decoder"
+    return {"distilbert": "vocab_projector"}.get(model.config.model_type, usual)
+
+
+def with_some_copies(source, model, head):
+    """The tensors of a model, without some of the copies that later releases leave out."""
+    tensors, decoder, tied = model.state_dict(), decoder_of(model), model.config.tie_word_embeddings
+    if head != "masked-lm" or tied and source.random() < 0.5:
         tensors.pop(decoder + ".weight", None)
-    if decoder + ".bias" in tensors and model.config.model_type != "distilbert" and model.config.tie_word_embeddings:
+    if decoder + ".bias" in tensors and model.config.model_type != "distilbert" and tied:
         tensors.pop(source.choice([decoder + ".bias", decoder[:-7] + "bias"]))
+    return tensors
+
+
+def by_older_names(source, tensors):
     if source.random() < 0.5:
         for name in [name for name in tensors if "LayerNorm." in name]:
             tensors[name.replace("LayerNorm.weight", "LayerNorm.gamma").replace("LayerNorm.bias", "LayerNorm.beta")] = tensors.pop(name)
-    bare = head == "none" and source.random() < 0.5
-    beginning = "" if head == "none" and not bare else prefix
-    if bare:
-        tensors = {prefix + name: tensor for name, tensor in tensors.items()}
+    return tensors
+
+
+def with_idle_tensors(source, model, head, tensors, beginning):
+    """With tensors that files have and nobody reads."""
     if source.random() < 0.5:
         tensors[beginning + "embeddings.position_ids"] = torch.arange(model.config.max_position_embeddings)[None]
-    if model.config.model_type != "distilbert" and head in ("masked-lm", "token-classification", "question-answering") and source.random() < 0.5:
+    pooled = model.config.model_type != "distilbert" and head in ("masked-lm", "token-classification", "question-answering")
+    if pooled and source.random() < 0.5:
         width = model.config.hidden_size
         tensors |= {beginning + "pooler.dense.weight": torch.zeros(width, width), beginning + "pooler.dense.bias": torch.zeros(width)}
+    return tensors
+
+
+def as_of_some_year(source, model, head, folder):
+    """Writes the model as one of the releases, or somebody's program, would have: what differs in names and forms changes no number."""
+    prefix, tensors = model.base_model_prefix + ".", by_older_names(source, with_some_copies(source, model, head))
+    bare = head == "none" and source.random() < 0.5
+    if bare:
+        tensors = {prefix + name: tensor for name, tensor in tensors.items()}
+    tensors = with_idle_tensors(source, model, head, tensors, "" if head == "none" and not bare else prefix)
     tensors = {name: tensor.detach().float().clone() if tensor.is_floating_point() else tensor for name, tensor in tensors.items()}
     if source.random() < 0.5:
         save_file({name: tensor.contiguous() for name, tensor in tensors.items()}, folder / "model.safetensors")
