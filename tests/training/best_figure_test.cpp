@@ -35,7 +35,7 @@ TEST(BestFigure, CountsEvaluationsWithoutABetterOne) {
 TrainerConfig evaluated_config() {
   TrainerConfig config = test::fake_config(60);
   config.eval_every = 5;
-  config.best_metric = "error";
+  config.best_metric = "mean_squared_error";
   return config;
 }
 
@@ -48,7 +48,7 @@ TEST(BestModel, IsKeptBesideTheLast) {
   EXPECT_EQ(best, result.best);
   double smallest = 1e9;
   for (const Json& line : formats::read_json_lines(folder / "run/metrics.jsonl")) {
-    smallest = line.contains("eval") ? std::min(smallest, line["eval"]["error"].get<double>()) : smallest;
+    smallest = line.contains("eval") ? std::min(smallest, line["eval"]["mean_squared_error"].get<double>()) : smallest;
   }
   EXPECT_EQ(best.at("value").get<double>(), smallest);
   EXPECT_TRUE(std::filesystem::exists(folder / "run/best/model.safetensors"));

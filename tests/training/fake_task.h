@@ -64,7 +64,7 @@ class FakeTask final : public training::Task {
     ++evaluations;
     progress(1, 2);
     const at::NoGradGuard no_grad;
-    return {{"error", loss(1 << 20, 0).item<double>()}, {"training", training_}};
+    return {{"mean_squared_error", loss(1 << 20, 0).item<double>()}, {"training", training_}};
   }
   std::optional<std::vector<std::string>> figure_names() override { return names; }
   formats::Json data_identity() const override { return {{"tokens", data}}; }

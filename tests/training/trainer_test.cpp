@@ -317,9 +317,9 @@ TEST(Trainer, AFigureThatWillNotBeThereIsRefusedBeforeTheTraining) {
   TrainerConfig config = test::fake_config(5);
   config.best_metric = "eror";
   const auto task = fake_task();
-  task->names = {"error", "training"};
+  task->names = {"mean_squared_error", "training"};
   const auto start = [&] { Trainer::start(folder / "run", config, task); };
-  test::expect_error(ErrorKind::kArgument, {"best_metric", "'eror'", "error, training"}, start);
+  test::expect_error(ErrorKind::kArgument, {"best_metric", "'eror'", "mean_squared_error, training"}, start);
   task->names->clear();
   test::expect_error(ErrorKind::kArgument, {"best_metric", "without held-out data"}, start);
   EXPECT_FALSE(fs::exists(folder / "run"));
