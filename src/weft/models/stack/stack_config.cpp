@@ -89,7 +89,7 @@ void check_companions(const MechanismSpec& spec, const StackConfig& config) {
 void check_mechanisms(const StackConfig& config, std::string_view where) {
   std::int64_t latents = -1;
   for (const layers::BlockConfig& block : config.blocks) {
-    if (block.attention.empty()) {
+    if (block.make && block.attention.empty()) {
       continue;  // a block of its own kind
     }
     check_mechanism(block.attention, layers::site_of(block),
