@@ -51,7 +51,7 @@ struct BlockConfig {
   std::int64_t feed_forward_chunk = 0;  ///< rows that the feed-forward computes at once; 0: all
   std::int64_t maximum_length = 4096;
   BlockFactory make = {};                     ///< a family's own block; empty: the kind that `attention` asks for
-  std::string attention = "full";             ///< mechanism string; empty: a block that `make` builds has none
+  std::string attention = "full";             ///< mechanism string; empty: a block of its own kind has none
   SelfAttentionFactory self_attention = {};   ///< a family's own layer; empty: SelfAttention
   std::string cross_attention = {};           ///< mechanism string of queries against a Source; empty: there is none
   std::int64_t maximum_source_length = 4096;  ///< positions of a Source
