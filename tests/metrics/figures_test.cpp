@@ -8,7 +8,7 @@ namespace weft::metrics {
 namespace {
 
 TEST(Figures, KnowWhichWayIsBetter) {
-  for (const char* name : {"loss", "bits_per_byte", "perplexity", "eval_loss", "mean_squared_error"}) {
+  for (const char* name : {"loss", "bits_per_byte", "perplexity", "eval_loss", "mean_squared_error", "error"}) {
     EXPECT_EQ(figure_kind(name), FigureKind::kSmallerIsBetter) << name;
   }
   for (const char* name : {"accuracy", "f1", "pearson", "roc_auc", "roc_auc_loss"}) {

@@ -20,6 +20,7 @@ constexpr std::array kFigures{
     Figure{"loss", kSmaller},
     Figure{"train_loss", kSmaller},
     Figure{"eval_loss", kSmaller},
+    Figure{"error", kSmaller},
     Figure{"masked_loss", kSmaller},
     Figure{"contrastive_loss", kSmaller},
     Figure{"perplexity", kSmaller},
