@@ -30,7 +30,8 @@ constexpr std::array kNoTexts = {
     NoText{"%PDF-"sv, "a PDF", kToText},
     NoText{"{\\rtf"sv, "an RTF document", kToText},
     NoText{"\x89PNG\r\n"sv, "a PNG picture", "pictures are trained on by weft train --train-images"sv},
-    NoText{"\xFF\xD8\xFF"sv, "a JPEG picture", "write it as PNG; pictures are trained on by weft train --train-images"sv},
+    NoText{"\xFF\xD8\xFF"sv, "a JPEG picture",
+           "write it as PNG; pictures are trained on by weft train --train-images"sv},
     NoText{"\x7F"
            "ELF"sv,
            "a program", kToText},
