@@ -25,7 +25,7 @@ TEST(EncoderNames, EveryParameterHasItsOwn) {
       std::set<std::string> seen;
       for (const auto& parameter : model.named_parameters()) {
         const HuggingFaceNames names = hugging_face_names(model.config(), head, parameter.key(), true);
-        ASSERT_TRUE(names.parts.size() >= 1 && names.parts.size() <= 3) << parameter.key();
+        ASSERT_TRUE(!names.parts.empty() && names.parts.size() <= 3) << parameter.key();
         for (const std::string& name : names.parts) {
           EXPECT_TRUE(seen.insert(name).second) << name;
         }

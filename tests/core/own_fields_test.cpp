@@ -42,8 +42,14 @@ TEST(OwnFields, AreSeenInTheirTypesAndOrder) {
   const OwnFields own{Window{}};
   std::vector<std::string> seen;
   own.each([&](const FieldRule& rule, const auto& value) {
-    constexpr bool kText = std::is_same_v<std::remove_cvref_t<decltype(value)>, std::string>;
-    seen.push_back(concat(rule.name, kText ? " text " : " number ", value));
+    using Type = std::remove_cvref_t<decltype(value)>;
+    if constexpr (std::is_same_v<Type, std::string>) {
+      seen.push_back(concat(rule.name, " text ", value));
+    } else if constexpr (std::is_arithmetic_v<Type>) {
+      seen.push_back(concat(rule.name, " number ", value));
+    } else {
+      seen.push_back(concat(rule.name, " list"));
+    }
   });
   EXPECT_EQ(seen, (std::vector<std::string>{"width number 8", "kind text full"}));
   EXPECT_TRUE(own.has("kind"));

@@ -119,6 +119,7 @@ std::vector<LocalModel> local_models(const std::vector<std::string>& arguments) 
 std::vector<MemoryAccount> accounts_of(const std::vector<LocalModel>& models, const EncoderFlags& encoder,
                                        const AccountLimits& limits) {
   std::vector<MemoryAccount> accounts;
+  accounts.reserve(models.size());
   for (const LocalModel& model : models) {
     accounts.push_back(memory_account(model.name, model.opened, encoder, limits));
   }
