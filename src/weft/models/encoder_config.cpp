@@ -86,6 +86,7 @@ std::string_view to_string(Head head) noexcept { return row_of(head).name; }
 
 std::vector<std::string_view> head_names() {
   std::vector<std::string_view> names;
+  names.reserve(kHeads.size());
   for (const HeadRow& row : kHeads) {
     names.push_back(row.name);
   }

@@ -63,6 +63,7 @@ bool EncoderRules::has_pooler(Head head) const { return is_among(pooled_heads, h
 
 std::vector<const Family*> encoder_families() {
   std::vector<const Family*> found;
+  found.reserve(kEncoderTypes.size());
   for (const std::string_view name : kEncoderTypes) {
     found.push_back(find_family(name));
   }

@@ -25,6 +25,7 @@ bool PairRules::has_one_length() const {
 
 std::vector<const Family*> pair_families() {
   std::vector<const Family*> found;
+  found.reserve(kEncoderDecoderTypes.size());
   for (const std::string_view name : kEncoderDecoderTypes) {
     found.push_back(find_family(name));
   }
