@@ -205,7 +205,7 @@ TEST(WrappedNames, TheFamilysOwnPrefixStays) {
       SCOPED_TRACE(std::string(family) + ' ' + wrapper);
       NamedTensors tensors = plain;
       for (auto& [name, tensor] : tensors) {
-        name = wrapper + name;
+        name.insert(0, wrapper);
       }
       save_tensors(fixture.directory() / "model.safetensors", tensors);
       const models::EncoderDecoder found = load_encoder_decoder(fixture.directory());

@@ -89,6 +89,7 @@ double expect_task_gradients(const std::string& name, at::ScalarType dtype, cons
   for (const auto& parameter : model->named_parameters()) {
     const HuggingFaceNames names = hugging_face_names(model->config(), model->head(), parameter.key(), true);
     std::vector<at::Tensor> parts;
+    parts.reserve(names.parts.size());
     for (const std::string& part : names.parts) {
       parts.push_back(expected.tensor("gradient." + part));
     }

@@ -84,7 +84,7 @@ TEST(TransformerXlDirectory, FiveSegmentsAreThoseOfTransformers) {
         hidden.push_back(model->hidden_states(input));
         begin += length;
       }
-      const std::string where = name + " " + kind;
+      const std::string where = concat(name, " ", kind);
       EXPECT_LT(farthest(at::cat(hidden, 1), expected.at(kind + "hidden")), kTwoPrograms) << where;
       EXPECT_LT(farthest(at::cat(scores, 1), expected.at(kind + "log_probabilities")), kTwoPrograms) << where;
       for (std::size_t layer = 0; layer < memory->layers.size(); ++layer) {

@@ -49,7 +49,7 @@ at::Tensor unrolled(Stack stack, const at::Tensor& ids, const layers::BlockConte
     first = first + block.attention_branch(second, context);
     second = second + block.feed_forward_branch(first, context);
   }
-  const at::Tensor end = joined ? at::cat({first, second}, 2) : (first + second) / 2;
+  at::Tensor end = joined ? at::cat({first, second}, 2) : (first + second) / 2;
   for (const auto& part : stack->named_children()) {
     if (part.key() == "norm") {
       return part.value()->as<layers::Norm>()->forward(end);

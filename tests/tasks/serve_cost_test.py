@@ -167,7 +167,7 @@ class CostTest(Case):
     def is_draining(server):
         try:
             server.connect().close()
-        except ConnectionRefusedError:
+        except (ConnectionRefusedError, ConnectionResetError):  # reset: it waited to be accepted when the server stopped listening
             return True
         return False
 

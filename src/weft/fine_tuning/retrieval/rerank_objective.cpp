@@ -97,8 +97,7 @@ ReadSummary RerankObjective::read_files(Split split, const std::vector<std::stri
 void RerankObjective::make_lists() {
   const Labels& all = labels(Split::kTraining);
   begins_ = {0};
-  for (std::size_t record = 0; record < ends_.size(); ++record) {
-    const std::int64_t end = ends_[record];
+  for (const std::int64_t end : ends_) {
     const auto query = [&](std::int64_t row) { return all.queries[static_cast<std::size_t>(row)]; };
     if (end < std::ssize(all.values) && query(end) == query(end - 1)) {
       continue;

@@ -25,8 +25,8 @@ inline std::int64_t rows_of_piece(const at::Tensor& x, double operations) {
     return 0;
   }
   const double rows = std::max(kOperations / operations, kFewestRows);
-  const auto all = static_cast<double>(x.numel() / x.size(-1));
-  return all < 2 * rows ? 0 : static_cast<std::int64_t>(rows);
+  const auto piece = static_cast<std::int64_t>(rows);
+  return x.numel() / x.size(-1) < 2 * piece ? 0 : piece;
 }
 
 /// `function` of x [..., in], [rows, in] -> [rows, out], with the end of a piece behind each part: [..., out].

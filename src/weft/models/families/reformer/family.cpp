@@ -83,8 +83,8 @@ EncoderRules reformer_rules() {
   rules.head = reformer_head;
   rules.check_start = refuse_reformer;
   // Constants in old files.
-  rules.idle_names.push_back("encoder.layers.#.attention.self_attention.mask_value_float");
-  rules.idle_names.push_back("encoder.layers.#.attention.self_attention.self_mask_value_float");
+  rules.idle_names.emplace_back("encoder.layers.#.attention.self_attention.mask_value_float");
+  rules.idle_names.emplace_back("encoder.layers.#.attention.self_attention.self_mask_value_float");
   rules.from_json = reformer_encoder_from_json;
   rules.to_json = reformer_encoder_to_json;
   return rules;
