@@ -32,17 +32,17 @@ inline std::int64_t pieces_of_call(double operations) noexcept {
 /// turns that are left: whoever made it asks nobody_waits() before its results are read.
 class ThreadsInPieces {
  public:
-  explicit ThreadsInPieces(std::int64_t pieces) noexcept : before_(pieces_) { pieces_ = pieces; }
-  ~ThreadsInPieces() { pieces_ = before_; }
+  explicit ThreadsInPieces(std::int64_t pieces) noexcept : before_(pieces_of_thread) { pieces_of_thread = pieces; }
+  ~ThreadsInPieces() { pieces_of_thread = before_; }
   ThreadsInPieces(const ThreadsInPieces&) = delete;
   ThreadsInPieces& operator=(const ThreadsInPieces&) = delete;
 
-  bool is_cut() const noexcept { return pieces_ > 1; }
+  bool is_cut() const noexcept { return pieces_of_thread > 1; }
   const ParallelFor& threads() const noexcept { return is_cut() ? kInPieces : kTorchThreads; }
 
  private:
   static void run(std::int64_t count, std::int64_t grain, ParallelFor::Body body, void* context) {
-    const std::int64_t pieces = pieces_;  // other work between two turns has a number of its own
+    const std::int64_t pieces = pieces_of_thread;  // other work between two turns has a number of its own
     const std::int64_t turn = std::max<std::int64_t>(1, (count + pieces - 1) / pieces);
     for (std::int64_t begin = 0; begin < count; begin += turn) {
       const std::int64_t end = std::min(count, begin + turn);
@@ -53,10 +53,10 @@ class ThreadsInPieces {
       }
     }
   }
-  static std::int64_t shares() { return pieces_ * at::get_num_threads(); }
+  static std::int64_t shares() { return pieces_of_thread * at::get_num_threads(); }
 
   static constexpr ParallelFor kInPieces{run, shares};
-  static inline thread_local std::int64_t pieces_ = 1;
+  static inline thread_local std::int64_t pieces_of_thread = 1;
   std::int64_t before_;
 };
 

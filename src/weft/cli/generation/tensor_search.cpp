@@ -27,7 +27,7 @@ using generation::Sequence;
 constexpr std::size_t kTextsOfABatch = 32;
 
 /// Errors: kFormat unless the tensor is [B, N] with something in it.
-const at::Tensor& require_table(const std::string& path, const char* name, const at::Tensor& tensor) {
+at::Tensor require_table(const std::string& path, const char* name, const at::Tensor& tensor) {
   if (tensor.dim() != 2 || tensor.numel() == 0) {
     fail(ErrorKind::kFormat, quote(path, 4096), ": tensor ", quote(name), " must hold whole numbers [B, N], found ",
          tensor.sizes());

@@ -263,8 +263,8 @@ ChunkRule parse_chunk_rule(std::string_view rule) {
     return {};
   }
   ChunkRule parsed;
-  const char* const end = rule.data() + rule.size();
-  const auto [rest, error] = std::from_chars(rule.data(), end, parsed.tokens);
+  const char* const end = rule.end();
+  const auto [rest, error] = std::from_chars(rule.begin(), end, parsed.tokens);
   require(error == std::errc() && rest == end && parsed.tokens > 0,
           "chunks must be \"sentences\" or a number of tokens above 0, found ", Quoted(rule));
   return parsed;

@@ -32,7 +32,7 @@ struct Apply {
   at::Tensor operator()(const at::Tensor& x, const checkpoint::DenseModule& dense) const {
     const at::ScalarType type = x.scalar_type();
     const at::Tensor bias = dense.bias.defined() ? dense.bias.to(type) : at::Tensor();
-    const at::Tensor y = dense.activation->of_vectors(at::linear(x, dense.weight.to(type), bias));
+    at::Tensor y = dense.activation->of_vectors(at::linear(x, dense.weight.to(type), bias));
     if (!dense.use_residual) {
       return y;
     }
@@ -113,6 +113,7 @@ at::Tensor pool_tensor(const checkpoint::PoolingModule& pooling, const at::Tenso
     rows.kept = rows.kept.logical_and(rows.places.ge(first + prompt_tokens));
   }
   std::vector<at::Tensor> vectors;
+  vectors.reserve(pooling.modes.size());
   for (const PoolingMode mode : pooling.modes) {
     vectors.push_back(pooled(rows, mode));
   }

@@ -28,7 +28,7 @@ at::Tensor all_or(const at::Tensor& keep, const at::Tensor& rows) {
 at::Tensor between_globals(const EtcRows& globals, const at::Tensor& segment, std::int64_t max_distance) {
   const at::Tensor order = at::arange(globals.query.size(2), globals.query.options().dtype(at::kLong));
   const at::Tensor distance = order.unsqueeze(0) - order.unsqueeze(1);
-  const at::Tensor near = look_up(globals.by_label, distance_labels(distance, max_distance));
+  at::Tensor near = look_up(globals.by_label, distance_labels(distance, max_distance));
   if (!segment.defined()) {
     return near;
   }
@@ -38,7 +38,7 @@ at::Tensor between_globals(const EtcRows& globals, const at::Tensor& segment, st
 
 /// Which tokens a global one sees, bool [B, G, N].
 at::Tensor seen_tokens(const EtcPairs& pairs, const at::Tensor& own, bool hard) {
-  const at::Tensor kept = pairs.keep.unsqueeze(1).expand_as(own);
+  at::Tensor kept = pairs.keep.unsqueeze(1).expand_as(own);
   if (!hard) {
     return kept;
   }
