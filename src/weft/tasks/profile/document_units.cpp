@@ -95,6 +95,7 @@ class DocumentUnits final : public ProfileUnits {
     }
     for (const std::vector<std::size_t>& batch : batches_by_length(lengths, options_.batch)) {
       std::vector<const text::Encoding*> rows;
+      rows.reserve(batch.size());
       for (const std::size_t window : batch) {
         rows.push_back(&windows[window]);
       }

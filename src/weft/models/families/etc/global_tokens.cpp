@@ -29,7 +29,7 @@ at::Tensor given_rows(const at::Tensor& tensor, at::IntArrayRef sizes, const cha
 at::Tensor as_mask(const at::Tensor& numbers) { return numbers.defined() ? numbers.ne(0) : numbers; }
 
 /// Numbers of global tokens, of which there are `count`.
-const at::Tensor& checked_numbers(const at::Tensor& numbers, std::int64_t count, const char* name) {
+at::Tensor checked_numbers(const at::Tensor& numbers, std::int64_t count, const char* name) {
   if (numbers.defined()) {
     const std::int64_t least = numbers.min().item<std::int64_t>();
     const std::int64_t most = numbers.max().item<std::int64_t>();

@@ -133,8 +133,8 @@ std::optional<std::int64_t> encoder_layers_in(const std::filesystem::path& direc
 
 /// Which of two values of a field counts: the second name's, as in transformers 5; the number of layers is that of the
 /// weights, because transformers 4 took the first name's there.
-const Json& value_that_counts(const SecondName& name, const Json& first, const Json& second,
-                              const std::filesystem::path& directory) {
+Json value_that_counts(const SecondName& name, const Json& first, const Json& second,
+                       const std::filesystem::path& directory) {
   if (name.first != "encoder_layers" || !first.is_number_integer()) {
     return name.first == "encoder_layers" ? first : second;
   }
