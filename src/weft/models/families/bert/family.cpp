@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // BERT (Devlin et al. 2019): full attention, learned positions, a pooler under the heads that classify.
+#include "weft/models/families/bert/names.h"
 #include "weft/models/families/encoder_rules.h"
 #include "weft/models/families/rows.h"
 
@@ -7,19 +8,11 @@ namespace weft::models {
 namespace {
 
 std::vector<NameRow> bert_names() {
-  return with_encoder_names({
+  return with_encoder_names(with_masked_lm_names({
       {"head.pooler", {"~pooler.dense"}},
-      {"head.dense", {"cls.predictions.transform.dense"}, Head::kMaskedLanguageModel},
-      {"head.norm", {"cls.predictions.transform.LayerNorm"}, Head::kMaskedLanguageModel},
-      {.weft = "head.bias",
-       .parts = {"cls.predictions.bias"},
-       .head = Head::kMaskedLanguageModel,
-       .other = "cls.predictions.decoder.bias",
-       .other_if_untied = true},
-      {"head.decoder", {"cls.predictions.decoder.weight"}, Head::kMaskedLanguageModel},
       {"head.projection", {"qa_outputs"}, Head::kQuestionAnswering},
       {"head.projection", {"classifier"}},
-  });
+  }));
 }
 
 EncoderRules bert_rules() {

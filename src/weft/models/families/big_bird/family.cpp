@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "weft/models/encoder/block_sparse.h"
+#include "weft/models/families/bert/names.h"
 #include "weft/models/families/big_bird/answer_call.h"
 #include "weft/models/families/big_bird/config.h"
 #include "weft/models/families/encoder_rules.h"
@@ -78,16 +79,8 @@ layers::SelfAttentionFactory big_bird_layer(const EncoderConfig& config, const E
 }
 
 std::vector<NameRow> big_bird_names() {
-  return with_encoder_names({
+  return with_encoder_names(with_masked_lm_names({
       {"head.pooler", {"~pooler"}},
-      {"head.dense", {"cls.predictions.transform.dense"}, Head::kMaskedLanguageModel},
-      {"head.norm", {"cls.predictions.transform.LayerNorm"}, Head::kMaskedLanguageModel},
-      {.weft = "head.bias",
-       .parts = {"cls.predictions.bias"},
-       .head = Head::kMaskedLanguageModel,
-       .other = "cls.predictions.decoder.bias",
-       .other_if_untied = true},
-      {"head.decoder", {"cls.predictions.decoder.weight"}, Head::kMaskedLanguageModel},
       {"head.dense", {"classifier.dense"}, Head::kSequenceClassification},
       {"head.projection", {"classifier.out_proj"}, Head::kSequenceClassification},
       {"head.feed_forward.up", {"qa_classifier.intermediate.dense"}, Head::kQuestionAnswering},
@@ -95,7 +88,7 @@ std::vector<NameRow> big_bird_names() {
       {"head.norm", {"qa_classifier.output.LayerNorm"}, Head::kQuestionAnswering},
       {"head.projection", {"qa_classifier.qa_outputs"}, Head::kQuestionAnswering},
       {"head.projection", {"classifier"}},
-  });
+  }));
 }
 
 EncoderRules big_bird_rules() {

@@ -6,6 +6,7 @@
 
 #include "weft/core/error.h"
 #include "weft/layers/etc/etc_companions.h"
+#include "weft/models/families/bert/names.h"
 #include "weft/models/families/encoder_rules.h"
 #include "weft/models/families/etc/config.h"
 #include "weft/models/families/etc/first_values.h"
@@ -63,7 +64,7 @@ void check_etc(const EncoderConfig& config, std::string_view where) {
 }
 
 std::vector<NameRow> etc_names() {
-  std::vector<NameRow> names = {
+  return with_bert_names({
       {"encoder.globals.tokens", {"~embeddings.global_embeddings.weight"}},
       {"encoder.globals.token_types", {"~embeddings.global_token_type_embeddings.weight"}},
       {"encoder.globals.norm", {"~embeddings.global_LayerNorm"}},
@@ -75,10 +76,7 @@ std::vector<NameRow> etc_names() {
        {"~encoder.layer.#.attention.self.global_relative_embeddings"}},
       {"encoder.layers.#.attention.mechanism.global_label_bias",
        {"~encoder.layer.#.attention.self.global_relative_bias"}},
-  };
-  const std::vector<NameRow>& of_bert = bert_family().encoder->names;
-  names.insert(names.end(), of_bert.begin(), of_bert.end());
-  return names;
+  });
 }
 
 EncoderRules etc_rules() {

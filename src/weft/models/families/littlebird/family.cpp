@@ -3,6 +3,7 @@
 // window, with learned slopes for distances in place of position embeddings. No directory of it was published and
 // transformers does not have it: class and tensors have the names that one would expect, and Weft alone reads them.
 #include "weft/core/error.h"
+#include "weft/models/families/bert/names.h"
 #include "weft/models/families/encoder_rules.h"
 #include "weft/models/families/littlebird/config.h"
 #include "weft/models/families/littlebird/first_values.h"
@@ -26,7 +27,7 @@ std::string littlebird_attention(const EncoderConfig& config, const EncoderOptio
 }
 
 std::vector<NameRow> littlebird_names() {
-  std::vector<NameRow> names = {
+  return with_bert_names({
       {"encoder.latents", {"~embeddings.latents"}},
       {"encoder.layers.#.pack.query", {"~encoder.layer.#.pack.self.query"}},
       {"encoder.layers.#.pack.key_value", {"~encoder.layer.#.pack.self.key_value"}},
@@ -35,10 +36,7 @@ std::vector<NameRow> littlebird_names() {
       {"encoder.layers.#.attention.mechanism.alpha", {"~encoder.layer.#.attention.self.alpha"}},
       {"encoder.layers.#.attention.mechanism.beta", {"~encoder.layer.#.attention.self.beta"}},
       {"encoder.layers.#.attention.mechanism.gamma", {"~encoder.layer.#.attention.self.gamma"}},
-  };
-  const std::vector<NameRow>& of_bert = bert_family().encoder->names;
-  names.insert(names.end(), of_bert.begin(), of_bert.end());
-  return names;
+  });
 }
 
 EncoderRules littlebird_rules() {

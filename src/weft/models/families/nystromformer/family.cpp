@@ -2,6 +2,7 @@
 // Nystromformer (Xiong et al. 2021): BERT whose layers attend through landmarks and add a convolution of the values;
 // as released, with softmax over all pairs in place of the landmarks.
 #include "weft/core/error.h"
+#include "weft/models/families/bert/names.h"
 #include "weft/models/families/encoder_rules.h"
 #include "weft/models/families/nystromformer/config.h"
 #include "weft/models/families/rows.h"
@@ -78,24 +79,16 @@ void check_nystromformer(const EncoderConfig& config, std::string_view where) {
 }
 
 std::vector<NameRow> nystromformer_names() {
-  return with_encoder_names({
+  return with_encoder_names(with_masked_lm_names({
       {.weft = "encoder.layers.#.attention.mechanism.convolution",
        .parts = {"~encoder.layer.#.attention.self.conv.weight"},
        .ones = {1, 3}},
       {"head.pooler", {"pre_classifier"}},
-      {"head.dense", {"cls.predictions.transform.dense"}, Head::kMaskedLanguageModel},
-      {"head.norm", {"cls.predictions.transform.LayerNorm"}, Head::kMaskedLanguageModel},
-      {.weft = "head.bias",
-       .parts = {"cls.predictions.bias"},
-       .head = Head::kMaskedLanguageModel,
-       .other = "cls.predictions.decoder.bias",
-       .other_if_untied = true},
-      {"head.decoder", {"cls.predictions.decoder.weight"}, Head::kMaskedLanguageModel},
       {"head.dense", {"classifier.dense"}, Head::kSequenceClassification},
       {"head.projection", {"classifier.out_proj"}, Head::kSequenceClassification},
       {"head.projection", {"qa_outputs"}, Head::kQuestionAnswering},
       {"head.projection", {"classifier"}},
-  });
+  }));
 }
 
 EncoderRules nystromformer_rules() {

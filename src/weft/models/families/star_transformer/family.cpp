@@ -8,6 +8,7 @@
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
 #include "weft/layers/blocks/star_block.h"
+#include "weft/models/families/bert/names.h"
 #include "weft/models/families/encoder_rules.h"
 #include "weft/models/families/rows.h"
 #include "weft/models/families/star_transformer/config.h"
@@ -92,7 +93,7 @@ void refuse_star(const EncoderConfig& config) {
 }
 
 std::vector<NameRow> star_names() {
-  return {
+  return with_masked_lm_names({
       {"encoder.embeddings.tokens", {"~embeddings.word_embeddings.weight"}},
       {"encoder.embeddings.positions", {"~embeddings.position_embeddings.weight"}},
       {"encoder.embeddings.token_types", {"~embeddings.token_type_embeddings.weight"}},
@@ -103,18 +104,10 @@ std::vector<NameRow> star_names() {
       {"encoder.star.layers.#.relay.query", {"~encoder.layer.#.relay.query"}},
       {"encoder.star.layers.#.relay.key_value", {"~encoder.layer.#.relay.key", "~encoder.layer.#.relay.value"}},
       {"encoder.star.layers.#.relay.output", {"~encoder.layer.#.relay.output"}},
-      {"head.dense", {"cls.predictions.transform.dense"}, Head::kMaskedLanguageModel},
-      {"head.norm", {"cls.predictions.transform.LayerNorm"}, Head::kMaskedLanguageModel},
-      {.weft = "head.bias",
-       .parts = {"cls.predictions.bias"},
-       .head = Head::kMaskedLanguageModel,
-       .other = "cls.predictions.decoder.bias",
-       .other_if_untied = true},
-      {"head.decoder", {"cls.predictions.decoder.weight"}, Head::kMaskedLanguageModel},
       {"head.projection", {"qa_outputs"}, Head::kQuestionAnswering},
       {"head.dense", {"classifier.dense"}},
       {"head.projection", {"classifier.out_proj"}},
-  };
+  });
 }
 
 EncoderRules star_rules() {
