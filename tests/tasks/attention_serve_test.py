@@ -22,6 +22,8 @@ from weft_program import BINARY, Case, environment, weft, weft_json  # noqa: E40
 DRAWN = """const canvas = document.querySelector(arguments[0]);
 const pixels = new Uint32Array(canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data.buffer);
 return new Set(pixels).size;"""
+# The words about a picture are changed after its pixels.
+FIRST_KEY = "return Number(/keys from ([0-9]+)/.exec(document.getElementById('about').textContent)[1])"
 PIXELS = "return document.querySelector(arguments[0]).toDataURL()"
 
 
@@ -220,8 +222,9 @@ class AttentionServeTest(Case):
             browser.keys("#large", "+")
             browser.wait_for("return document.getElementById('about').textContent.includes('A cell is 1 × 1 tokens')")
             self.assertEqual(browser.run("return document.getElementById('large').width"), 16)
+            first_key = browser.run(FIRST_KEY)
             browser.keys("#large", "\ue014")  # right
-            browser.wait_for("return /keys from [1-9]/.test(document.getElementById('about').textContent)")
+            browser.wait_for(f"{FIRST_KEY} > {first_key}")
             close = browser.run(PIXELS, "#large")
             browser.keys("#large", "+")  # there is nothing finer: a part is shown larger, with its words
             browser.wait_for("return document.querySelectorAll('#query-words span').length === 8")
