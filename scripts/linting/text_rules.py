@@ -21,7 +21,8 @@ CONDITION_NAME = re.compile(
     r"defined|__has_include|__x86_64__|__aarch64__|__AVX\w*|__AMX\w*|__SSE\w*|__F16C__|__FMA__|__ARM\w*|\w*CUDA\w*|\w*EXPORT\w*|_WIN32"
 )
 # A library names options by their fields (core/system/option_name.h); whole commands in a text are advice to people.
-FLAG = re.compile(r'"(?:\\.|[^"\\])*(?<![\w-])--[a-z](?:\\.|[^"\\])*"')
+# Colours of a style sheet have such names, too: "--ink:#222", "var(--ink)".
+FLAG = re.compile(r'"(?:\\.|[^"\\])*(?<![\w-])(?<!var\()--[a-z][\w-]*+(?!:[#\d])(?:\\.|[^"\\])*"')
 COMMAND = re.compile(r"\b(?:weft|xz|zstd|bzip2|lz4|gzip) ")
 DEFINE = re.compile(r"^\s*#\s*define\s+(\w+)")
 OWN_MACRO = re.compile(r"WEFT_(REGISTER|EXPORT|FAMILY|ROW_k)\w*")

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A word is a number from its first letter to its last, or none.
 #include "weft/core/number.h"
+#include "weft/core/number_text.h"
 
 #include <limits>
 #include <string>
@@ -32,6 +33,14 @@ TEST(Real, TheWholeWordIsTheNumber) {
   for (const char* word : {"", ".", "+1", " 1", "1 ", "0x10", "1e999", "1,5", "one"}) {
     EXPECT_EQ(real_of(word), std::nullopt) << "'" << word << "'";
   }
+}
+
+TEST(NumberText, GroupsDigits) {
+  EXPECT_EQ(digits(0), "0");
+  EXPECT_EQ(digits(999), "999");
+  EXPECT_EQ(digits(1000), "1,000");
+  EXPECT_EQ(digits(1234567), "1,234,567");
+  EXPECT_EQ(digits(-123456), "-123,456");
 }
 
 }  // namespace

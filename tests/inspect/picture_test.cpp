@@ -164,14 +164,6 @@ TEST(Picture, RefusesWhatIsNotThere) {
   EXPECT_THROW(picture_of("full", request), Error);
 }
 
-TEST(PictureText, GroupsDigits) {
-  EXPECT_EQ(grouped_digits(0), "0");
-  EXPECT_EQ(grouped_digits(999), "999");
-  EXPECT_EQ(grouped_digits(1000), "1,000");
-  EXPECT_EQ(grouped_digits(1234567), "1,234,567");
-  EXPECT_EQ(grouped_digits(-123456), "-123,456");
-}
-
 TEST(PictureTerminal, AsciiShowsEveryPair) {
   const std::string text =
       terminal_picture(picture_of("causal & window(left=1)", picture_request(4)), TerminalStyle::kAscii);

@@ -42,12 +42,6 @@ constexpr std::size_t kWidestChoices = 90;  // characters; a line of help has 11
 
 bool too_many(const std::vector<std::string_view>& choices) { return joined(choices, "|").size() > kWidestChoices; }
 
-std::string flag_name(std::string_view field) {
-  std::string name = "--" + std::string(field);
-  std::replace(name.begin(), name.end(), '_', '-');
-  return name;
-}
-
 void parse_value(const std::string& flag, const std::vector<std::string>& words, bool& value) {
   value = only(flag, words) == "true";
 }

@@ -20,6 +20,7 @@
 #include "weft/cli/spoken_flags.h"
 #include "weft/core/fields.h"
 #include "weft/core/joined.h"
+#include "weft/core/system/option_name.h"
 #include "weft/formats/config_json.h"
 
 namespace weft::cli {
@@ -33,9 +34,6 @@ struct FlagGroup {
   std::vector<std::string_view> only = {};               ///< when given: no other fields are flags here
   std::map<std::string_view, std::string> remarks = {};  ///< field -> what its help says beside range and default
 };
-
-/// "hidden_size" as "--hidden-size".
-std::string flag_name(std::string_view field);
 
 /// The words of a flag as a value. Errors: UsageError that names the flag and what was expected.
 void parse_value(const std::string& flag, const std::vector<std::string>& words, bool& value);
@@ -176,14 +174,6 @@ void add_fields(CLI::App& app, const FlagGroup& group, formats::Json& given) {
       add_field(app, field, group, given);
     }
   });
-}
-
-/// The names of all fields of `Config`.
-template <typename Config>
-std::vector<std::string_view> field_names() {
-  std::vector<std::string_view> names;
-  Config::fields([&](const auto& field) { names.push_back(field.name); });
-  return names;
 }
 
 using formats::only_fields_of;

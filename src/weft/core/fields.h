@@ -109,4 +109,12 @@ void check_fields(const Config& config, std::string_view where) {
   }
 }
 
+/// The names of all fields of `Config`.
+template <typename Config>
+std::vector<std::string_view> field_names() {
+  std::vector<std::string_view> names;
+  Config::fields([&](const auto& field) { names.push_back(field.name); });
+  return names;
+}
+
 }  // namespace weft

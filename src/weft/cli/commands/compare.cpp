@@ -8,7 +8,7 @@
 #include "weft/cli/commands/tensor_commands.h"
 #include "weft/cli/help.h"
 #include "weft/cli/output.h"
-#include "weft/cli/report/comparison.h"
+#include "weft/report/comparison.h"
 
 namespace weft::cli {
 namespace {
@@ -25,15 +25,15 @@ struct RunCompareOptions {
 };
 
 void compare_runs(const RunCompareOptions& options) {
-  std::vector<RunFigures> runs;
+  std::vector<report::RunFigures> runs;
   runs.reserve(options.runs.size());
   for (const std::string& path : options.runs) {
-    runs.push_back(read_run(path));
+    runs.push_back(report::read_run(path));
   }
   if (options.json) {
-    print_json(comparison_json(runs, options.all));
+    print_json(report::comparison_json(runs, options.all));
   } else {
-    std::cout << comparison_text(runs, options.all, terminal_width());
+    std::cout << report::comparison_text(runs, options.all, terminal_width());
   }
 }
 

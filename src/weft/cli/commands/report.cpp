@@ -8,8 +8,9 @@
 #include "weft/cli/commands/tensor_commands.h"
 #include "weft/cli/help.h"
 #include "weft/cli/output.h"
-#include "weft/cli/report/page.h"
+#include "weft/cli/training/command_to_repeat.h"
 #include "weft/core/files.h"
+#include "weft/report/page.h"
 
 namespace weft::cli {
 namespace {
@@ -25,14 +26,15 @@ struct ReportOptions {
 };
 
 void write_report(const ReportOptions& options) {
-  const RunFigures run = read_run(options.run);
+  const report::RunFigures run = report::read_run(options.run);
   const std::filesystem::path file =
       options.out.empty() ? std::filesystem::path(options.run) / "report.html" : std::filesystem::path(options.out);
-  write_file_atomically(file, report_page(run));
+  const std::string command = command_to_repeat(run);
+  write_file_atomically(file, report::report_page(run, command));
   if (options.json) {
-    formats::Json json = summary_json(run);
+    formats::Json json = report::summary_json(run);
     json["report"] = file.string();
-    json["command"] = command_to_repeat(run);
+    json["command"] = command;
     print_json(json);
   } else {
     std::cout << file.string() << '\n';

@@ -4,11 +4,11 @@
 
 #include <string_view>
 
-#include "weft/cli/report/html.h"
 #include "weft/cli/viewer/assets.h"
 #include "weft/cli/viewer/cell_codes.h"
 #include "weft/core/work/pieces.h"
 #include "weft/formats/config_json.h"
+#include "weft/report/html.h"
 
 namespace weft::cli {
 namespace {
@@ -94,13 +94,13 @@ namespace {
 std::string page_beginning(const Json& unseen, const std::string& model, const std::string& style) {
   std::string lines;
   for (const Json& reason : unseen) {
-    lines += "<p class=\"soft\">" + html_text(reason.get<std::string>()) + "</p>\n";
+    lines += "<p class=\"soft\">" + report::html_text(reason.get<std::string>()) + "</p>\n";
   }
   return "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
          "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"><meta name=\"color-scheme\" "
          "content=\"light dark\"><title>Attention of " +
-         html_text(model) + "</title>\n" + style + "</head>\n<body><main><h1>Attention of " + html_quote(model) +
-         "</h1>\n" + lines + std::string(kHowToRead) +
+         report::html_text(model) + "</title>\n" + style + "</head>\n<body><main><h1>Attention of " +
+         report::html_quote(model) + "</h1>\n" + lines + std::string(kHowToRead) +
          "<div id=\"grid\" role=\"group\" aria-label=\"heads\"></div>\n<p id=\"about\" aria-live=\"polite\"></p>\n" +
          std::string(kControls) +
          "<div id=\"head\"><div><canvas id=\"large\" tabindex=\"0\" role=\"img\" aria-label=\"queries from top to "

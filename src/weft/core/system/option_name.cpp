@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <string>
 
 namespace weft {
 namespace {
@@ -17,9 +16,13 @@ std::ostream& operator<<(std::ostream& stream, const OptionName& name) {
   if (!as_flags.load(std::memory_order_relaxed)) {
     return stream << name.field;
   }
-  std::string flag(name.field);
-  std::ranges::replace(flag, '_', '-');
-  return stream << "--" << flag;
+  return stream << flag_name(name.field);
+}
+
+std::string flag_name(std::string_view field) {
+  std::string name = "--" + std::string(field);
+  std::ranges::replace(name, '_', '-');
+  return name;
 }
 
 void name_options_as_flags() noexcept { as_flags.store(true, std::memory_order_relaxed); }

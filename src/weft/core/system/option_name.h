@@ -4,6 +4,7 @@
 #pragma once
 
 #include <ostream>
+#include <string>
 #include <string_view>
 
 namespace weft {
@@ -15,6 +16,9 @@ struct OptionName {
 std::ostream& operator<<(std::ostream& stream, const OptionName& name);
 
 constexpr OptionName option(std::string_view field) noexcept { return {field}; }
+
+/// The flag of a field, whoever reads it: "hidden_size" as "--hidden-size".
+std::string flag_name(std::string_view field);
 
 /// From here on names are flags.
 void name_options_as_flags() noexcept;

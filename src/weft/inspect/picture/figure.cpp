@@ -8,6 +8,7 @@
 #include <numbers>
 
 #include "weft/core/error.h"
+#include "weft/core/number_text.h"
 #include "weft/inspect/picture/drawing.h"
 #include "weft/inspect/picture/style.h"
 
@@ -99,11 +100,11 @@ void draw_axes(cairo_t* context, const Picture& picture, double x, double y, dou
   }
   cairo_stroke(context);
   for (const std::int64_t key : ticks(picture.keys)) {
-    draw_text(context, kTick, grouped_digits(key), x + place(picture, picture.keys, key, side), y - 7, 0.5);
+    draw_text(context, kTick, digits(key), x + place(picture, picture.keys, key, side), y - 7, 0.5);
   }
   for (const std::int64_t query : ticks(picture.queries)) {
     const double middle = y + place(picture, picture.queries, query, side);
-    draw_text(context, kTick, grouped_digits(query + picture.query_offset), x - 6, middle + 3.2, 1);
+    draw_text(context, kTick, digits(query + picture.query_offset), x - 6, middle + 3.2, 1);
   }
   draw_text(context, kBody, "key", x + width / 2, y - 22, 0.5);
   cairo_save(context);

@@ -83,9 +83,6 @@ std::string estimated_digits(double value, bool is_estimate);
 /// "33,024", or "about 33,020 +- 0.8%" for an estimate, of which `error` is half the width of the 95% interval.
 std::string edges_text(double edges, double error, bool is_estimate);
 
-/// 1234567 as "1,234,567".
-std::string grouped_digits(std::int64_t number);
-
 /// The kinds that occur in any panel, in the order of the enumeration.
 std::vector<pattern::EdgeKind> kinds_of(const Picture& picture);
 

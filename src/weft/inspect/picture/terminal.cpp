@@ -8,6 +8,7 @@
 
 #include "weft/core/error.h"
 #include "weft/core/joined.h"
+#include "weft/core/number_text.h"
 #include "weft/inspect/picture/style.h"
 
 namespace weft::inspect {
@@ -118,8 +119,8 @@ std::string legend(const Picture& picture, TerminalStyle style) {
 }
 
 std::string scale_line(const Picture& picture) {
-  const std::string first = grouped_digits(picture.keys.begin);
-  const std::string last = grouped_digits(std::max<std::int64_t>(picture.keys.end - 1, 0));
+  const std::string first = digits(picture.keys.begin);
+  const std::string last = digits(std::max<std::int64_t>(picture.keys.end - 1, 0));
   const std::string cell =
       picture.cell == 1 ? "a cell is one pair" : concat("a cell is ", picture.cell, " x ", picture.cell, " pairs");
   return concat("queries down, keys ", first, " to ", last, " across; ", cell);

@@ -6,6 +6,7 @@
 #include <cstdio>
 
 #include "weft/core/error.h"
+#include "weft/core/number_text.h"
 #include "weft/inspect/picture/picture.h"
 
 namespace weft::inspect {
@@ -36,21 +37,12 @@ std::string panel_label(const Picture& picture, const PicturePanel& panel) {
   return label;
 }
 
-std::string grouped_digits(std::int64_t number) {
-  std::string digits = std::to_string(number);
-  const std::size_t first = digits.front() == '-' ? 1 : 0;
-  for (std::size_t place = digits.size(); place > first + 3; place -= 3) {
-    digits.insert(place - 3, 1, ',');
-  }
-  return digits;
-}
-
 std::string estimated_digits(double value, bool is_estimate) {
   if (!is_estimate || value < 10000) {
-    return grouped_digits(std::llround(value));
+    return digits(std::llround(value));
   }
   const double unit = std::pow(10.0, std::floor(std::log10(value)) - 3);
-  return "about " + grouped_digits(std::llround(std::round(value / unit) * unit));
+  return "about " + digits(std::llround(std::round(value / unit) * unit));
 }
 
 std::string edges_text(double edges, double error, bool is_estimate) {
@@ -64,15 +56,15 @@ std::vector<std::string> figure_lines(const Picture& picture) {
   const auto count = [&](std::int64_t number) { return estimated_digits(static_cast<double>(number), estimated); };
   const std::string heads = picture.heads == 1 ? "" : ", " + std::to_string(picture.heads) + " heads";
   std::vector<std::string> lines = {
-      concat(grouped_digits(picture.query_length), " queries x ", grouped_digits(picture.key_length), " keys", heads),
+      concat(digits(picture.query_length), " queries x ", digits(picture.key_length), " keys", heads),
       concat(edges_text(static_cast<double>(figures.edges), figures.edges_error, estimated), " edges, density ",
              percent(figures.density)),
       concat("blocks of 64: ", count(figures.full_blocks), " full + ", count(figures.partial_blocks), " partial of ",
-             grouped_digits(figures.possible_blocks)),
+             digits(figures.possible_blocks)),
       concat(percent(figures.edges_per_slot), " of computed scores are edges")};
   if (estimated) {
-    lines.push_back(concat("estimated from a sample of ", grouped_digits(figures.sampled),
-                           " rows of 64 queries; +- is a 95% interval"));
+    lines.push_back(
+        concat("estimated from a sample of ", digits(figures.sampled), " rows of 64 queries; +- is a 95% interval"));
   }
   return lines;
 }

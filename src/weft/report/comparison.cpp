@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows by name over all runs, in the order of the first run that has each.
-#include "weft/cli/report/comparison.h"
+// NamedValues by name over all runs, in the order of the first run that has each.
+#include "weft/report/comparison.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -8,15 +8,15 @@
 #include <optional>
 #include <string_view>
 
-#include "weft/cli/report/figure_text.h"
-#include "weft/cli/report/run_figures.h"
 #include "weft/core/error.h"
 #include "weft/core/joined.h"
 #include "weft/fine_tuning/settings.h"
 #include "weft/metrics/figures.h"
+#include "weft/report/figure_text.h"
+#include "weft/report/run_figures.h"
 #include "weft/text/utf8.h"
 
-namespace weft::cli {
+namespace weft::report {
 namespace {
 
 namespace fs = std::filesystem;
@@ -351,4 +351,4 @@ std::string side_by_side(const std::vector<std::string>& columns, const std::vec
   return text;
 }
 
-}  // namespace weft::cli
+}  // namespace weft::report

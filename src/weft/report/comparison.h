@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "weft/cli/report/run_figures.h"
 #include "weft/formats/config_json.h"
+#include "weft/report/run_figures.h"
 
-namespace weft::cli {
+namespace weft::report {
 
 /// For programs, one object a run: what summary_json() says, and "settings": those in which the runs differ, or with
 /// `all` every one; null for a setting that a run does not have.
@@ -32,4 +32,4 @@ struct SideBySideRow {
 std::string side_by_side(const std::vector<std::string>& columns, const std::vector<SideBySideRow>& rows,
                          std::int64_t width);
 
-}  // namespace weft::cli
+}  // namespace weft::report

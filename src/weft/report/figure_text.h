@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "weft/cli/report/run_figures.h"
 #include "weft/formats/config_json.h"
+#include "weft/report/run_figures.h"
 
-namespace weft::cli {
+namespace weft::report {
 
 /// "0.9123", "1,234", "5.33e-05", "1m12s" for the figures `seconds` and `time`, "undefined" for null.
 std::string figure_text(const std::string& name, const formats::Json& value);
@@ -40,4 +40,4 @@ std::vector<FigureGroup> figure_groups(const RunFigures& run);
 /// Whether `name` is in `evaluation` what another figure there says, too.
 bool repeats_a_figure(const std::string& name, const formats::Json& evaluation);
 
-}  // namespace weft::cli
+}  // namespace weft::report

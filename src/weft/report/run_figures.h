@@ -8,10 +8,10 @@
 #include <utility>
 #include <vector>
 
-#include "weft/cli/report/html.h"
 #include "weft/formats/config_json.h"
+#include "weft/report/html.h"
 
-namespace weft::cli {
+namespace weft::report {
 
 /// A run with its logs. What is not null is an object.
 struct RunFigures {
@@ -36,9 +36,6 @@ RunFigures read_run(const std::filesystem::path& run);
 /// evaluation's as they are named there.
 formats::Json summary_json(const RunFigures& run);
 
-/// `weft train` with the flags that make this run again, in a shell's words, one line.
-std::string command_to_repeat(const RunFigures& run);
-
 /// "lm", "mlm" or the task of fine-tuning.
 std::string task_of(const RunFigures& run);
 
@@ -55,4 +52,4 @@ formats::Json settings_of(const RunFigures& run);
 /// Every setting in the files of a run, used or not, but the type of its weights.
 formats::Json written_settings(const RunFigures& run);
 
-}  // namespace weft::cli
+}  // namespace weft::report

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Elements, the page's style, and curves.
-#include "weft/cli/report/html.h"
+#include "weft/report/html.h"
 
 #include <algorithm>
 #include <array>
@@ -11,7 +11,7 @@
 
 #include "weft/core/utf8_sequence.h"
 
-namespace weft::cli {
+namespace weft::report {
 namespace {
 
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
@@ -58,7 +58,7 @@ std::string html_section(const std::string& title, const std::string& content) {
   return content.empty() ? "" : "<section><h2>" + html_text(title) + "</h2>\n" + content + "</section>\n";
 }
 
-std::string html_rows(const Rows& rows) {
+std::string html_rows(const NamedValues& rows) {
   std::string table = "<div class=\"wide\"><table class=\"rows\">\n";
   for (const auto& [name, value] : rows) {
     table += "<tr><th scope=\"row\">" + html_text(name) + "</th>" + html_cell("td", html_quote(value)) + "</tr>\n";
@@ -271,4 +271,4 @@ std::string svg_curves(const CurveLabels& labels, const std::vector<Curve>& curv
   return svg + "</svg>\n";
 }
 
-}  // namespace weft::cli
+}  // namespace weft::report

@@ -1,26 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 // Figures from the logs; settings by one list of the fields that few tasks read.
-#include "weft/cli/report/run_figures.h"
+#include "weft/report/run_figures.h"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <string_view>
 
-#include "weft/cli/field_flags.h"
-#include "weft/cli/training/task_flags.h"
 #include "weft/core/error.h"
+#include "weft/core/fields.h"
 #include "weft/core/quote.h"
 #include "weft/fine_tuning/settings.h"
 #include "weft/formats/json_lines.h"
 #include "weft/formats/json_members.h"
-#include "weft/models/transformer_config.h"
-#include "weft/text/hugging_face.h"
-#include "weft/training/distillation/config.h"
 #include "weft/training/run/metrics_log.h"
 #include "weft/training/text_config.h"
 
-namespace weft::cli {
+namespace weft::report {
 namespace {
 
 namespace fs = std::filesystem;
@@ -66,50 +62,6 @@ void read_metrics(RunFigures& run) {
   }
 }
 
-// A word of a shell's command line.
-std::string shell_word(const std::string& word) {
-  constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:=,+@%";
-  if (!word.empty() && word.find_first_not_of(kPlain) == std::string::npos) {
-    return word;
-  }
-  std::string quoted = "'";
-  for (const char byte : word) {
-    quoted += byte == '\'' ? "'\\''" : std::string(1, byte);
-  }
-  return quoted + "'";
-}
-
-std::string value_words(const Json& value) {
-  if (!value.is_array()) {
-    return " " + shell_word(value.is_string() ? value.get<std::string>() : value.dump());
-  }
-  std::string words;
-  for (const Json& item : value) {
-    words += value_words(item);
-  }
-  return words;
-}
-
-// Flags of the fields that are not what they are by default; `other_defaults` of a task go first.
-template <typename Config>
-std::string changed_flags(const Json& fields, const std::vector<std::string>& left_out,
-                          const Json& other_defaults = Json::object()) {
-  Json defaults = formats::to_json(Config());
-  defaults.update(other_defaults);
-  std::string flags;
-  for (const auto& [name, standard] : defaults.items()) {
-    const auto found = fields.find(name);
-    if (found == fields.end() || *found == standard ||
-        std::find(left_out.begin(), left_out.end(), name) != left_out.end()) {
-      continue;
-    }
-    const bool off = found->is_boolean() && *found == Json(false);
-    flags += (off ? " --no-" + flag_name(name).substr(2) : " " + flag_name(name)) +
-             (found->is_boolean() ? "" : value_words(*found));
-  }
-  return flags;
-}
-
 }  // namespace
 
 std::string RunFigures::where(const char* file) const { return quote((path / file).native(), 4096); }
@@ -150,50 +102,6 @@ Json summary_json(const RunFigures& run) {
 }
 
 namespace {
-
-std::string distillation_flags(const RunFigures& run) {
-  return changed_flags<training::DistillationConfig>(run.training, {"distill_digest"});
-}
-
-}  // namespace
-
-std::string command_to_repeat(const RunFigures& run) {
-  std::string command = "weft train";
-  const std::string out = " --out " + shell_word(run.path.string() + "-again");
-  const std::string where = run.where("training.json");
-  if (const auto task = formats::value_or(run.training, "task", where, std::string()); !task.empty()) {
-    // Epochs say how many steps there are.
-    const bool by_epochs = formats::value_or(run.training, "epochs", where, std::int64_t{0}) > 0;
-    std::vector<std::string> left_out = {"task", "processes"};
-    left_out.insert(left_out.end(), by_epochs ? 1 : 0, "steps");
-    command += " --task " + task + changed_flags<fine_tuning::FineTuningConfig>(run.training, left_out) +
-               changed_flags<fine_tuning::DataSettings>(run.training, {}) +
-               changed_flags<fine_tuning::RetrievalConfig>(run.training, {}) +
-               changed_flags<training::TextConfig>(run.training, {}) + distillation_flags(run);
-    return command +
-           changed_flags<training::TrainerConfig>(run.training, left_out, fine_tuning::fine_tuning_defaults()) + out;
-  }
-  const bool encoder =
-      run.model.is_object() && !formats::value_or(run.model, "is_decoder", run.where("config.json"), true);
-  command += encoder ? " --encoder" : "";
-  command += changed_flags<training::TrainerConfig>(run.training, {});
-  command += changed_flags<training::TextConfig>(run.training, {});
-  command += distillation_flags(run);
-  if (run.model.is_object()) {
-    command += changed_flags<models::TransformerConfig>(
-        run.model, {"vocab_size", "tokenizer_class", "is_decoder", "picture_shape"});
-  }
-  if (fs::exists(run.path / "tokenizer.model")) {
-    command += " --tokenizer " + shell_word((run.path / "tokenizer.model").string());
-  } else if (text::HuggingFaceTokenizer::present_in(run.path)) {
-    command += " --tokenizer " + shell_word(run.path.string());
-  }
-  return command + out;
-}
-
-namespace {
-
-using formats::Json;
 
 /// A field, and the tasks that read it with blanks between; every other task passes it over.
 struct FieldOfTasks {
@@ -236,7 +144,8 @@ bool has_word(std::string_view words, std::string_view word) {
 bool is_of_another_task(std::string_view field, const std::string& task) {
   const auto* const found = std::find_if(kFieldsOfTasks.begin(), kFieldsOfTasks.end(),
                                          [&](const FieldOfTasks& one) { return one.field == field; });
-  const bool text_only = std::find(text_fields().begin(), text_fields().end(), field) != text_fields().end();
+  static const std::vector<std::string_view> text_fields = field_names<training::TextConfig>();
+  const bool text_only = std::find(text_fields.begin(), text_fields.end(), field) != text_fields.end();
   return (found != kFieldsOfTasks.end() && !has_word(found->tasks, task)) ||
          (text_only && fine_tuning::is_fine_tuning_task(task));
 }
@@ -333,4 +242,4 @@ Json settings_of(const RunFigures& run) {
   return settings;
 }
 
-}  // namespace weft::cli
+}  // namespace weft::report

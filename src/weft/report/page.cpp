@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sections of the page, one function each.
-#include "weft/cli/report/page.h"
+#include "weft/report/page.h"
 
 #include <algorithm>
 #include <array>
@@ -8,21 +8,21 @@
 #include <cstdio>
 #include <vector>
 
-#include "weft/cli/field_flags.h"
-#include "weft/cli/output.h"
-#include "weft/cli/report/figure_text.h"
-#include "weft/cli/report/html.h"
-#include "weft/cli/report/run_figures.h"
 #include "weft/core/error.h"
+#include "weft/core/fields.h"
+#include "weft/core/number_text.h"
 #include "weft/core/version.h"
 #include "weft/formats/json_members.h"
 #include "weft/formats/packed_text.h"
 #include "weft/inspect/picture/canvas.h"
 #include "weft/inspect/picture/picture.h"
 #include "weft/metrics/figures.h"
+#include "weft/report/figure_text.h"
+#include "weft/report/html.h"
+#include "weft/report/run_figures.h"
 #include "weft/tasks/card/attention_summary.h"
 
-namespace weft::cli {
+namespace weft::report {
 namespace {
 
 using formats::Json;
@@ -31,7 +31,7 @@ constexpr std::int64_t kLongestPicture = 4096;  // positions that a picture show
 std::string final_figures(const RunFigures& run) {
   std::string tables;
   for (const FigureGroup& group : figure_groups(run)) {
-    Rows rows;
+    NamedValues rows;
     for (const RunFigure& figure : group.figures) {
       if (!figure.value.is_null() || figure.measure) {
         rows.emplace_back(figure.name, figure_text(figure.name, figure.value));
@@ -96,7 +96,8 @@ std::string patterns(const RunFigures& run) {
     return {};
   }
   models::TransformerConfig model;
-  formats::update_from_json(model, only_fields_of<models::TransformerConfig>(run.model), run.where("config.json"));
+  formats::update_from_json(model, formats::only_fields_of<models::TransformerConfig>(run.model),
+                            run.where("config.json"));
   model.directory = run.path;
   models::validate(model, run.where("config.json"));
   const auto length =
@@ -109,7 +110,7 @@ std::string patterns(const RunFigures& run) {
 }
 
 std::string settings_rows(const Json& settings) {
-  Rows rows;
+  NamedValues rows;
   for (const auto& [name, value] : settings.items()) {
     rows.emplace_back(name, setting_text(value));
   }
@@ -125,7 +126,7 @@ std::string settings_section(const RunFigures& run) {
 
 }  // namespace
 
-std::string report_page(const RunFigures& run) {
+std::string report_page(const RunFigures& run, const std::string& command) {
   const std::string title = "Weft: " + run.path.filename().string();
   return "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" "
          "content=\"width=device-width,initial-scale=1\"><title>" +
@@ -133,7 +134,7 @@ std::string report_page(const RunFigures& run) {
          html_text(title) + "</h1>\n<p class=\"note\">Task: " + html_text(task_of(run)) + "</p>\n" +
          html_section("Figures", final_figures(run)) + html_section("Curves", curve_charts(run)) +
          review_section(run.review, run.where("evaluation.json")) + html_section("Attention", patterns(run)) +
-         html_section("The command that repeats this run", "<pre>" + html_text(command_to_repeat(run)) + "</pre>\n") +
+         html_section("The command that repeats this run", "<pre>" + html_text(command) + "</pre>\n") +
          html_section("Settings", settings_section(run)) + "<p class=\"note\">Weft " + std::string(kVersion) +
          "</p>\n</body></html>\n";
 }
@@ -259,4 +260,4 @@ std::string review_section(const Json& review, const std::string& where) {
   return html_section("Held-out examples", content);
 }
 
-}  // namespace weft::cli
+}  // namespace weft::report

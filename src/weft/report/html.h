@@ -8,9 +8,10 @@
 #include <utility>
 #include <vector>
 
-#include "weft/cli/output.h"
+namespace weft::report {
 
-namespace weft::cli {
+/// Names and values of a table.
+using NamedValues = std::vector<std::pair<std::string, std::string>>;
 
 /// `text` for an element or an attribute in quotes: & < > " ' as entities; control characters and bytes that are no
 /// UTF-8 become U+FFFD.
@@ -23,7 +24,7 @@ std::string html_quote(std::string_view text);
 std::string html_section(const std::string& title, const std::string& content);
 
 /// Names and values as a table of two columns; nothing without rows.
-std::string html_rows(const Rows& rows);
+std::string html_rows(const NamedValues& rows);
 
 /// A table with a line of headings. Cells are HTML, headings are text; it scrolls where the window is too narrow.
 std::string html_table(const std::vector<std::string>& headings, const std::vector<std::vector<std::string>>& rows);
@@ -51,4 +52,4 @@ std::string svg_curves(const CurveLabels& labels, const std::vector<Curve>& curv
 /// Round numbers that divide [low, high] in four to ten parts.
 std::vector<double> round_ticks(double low, double high);
 
-}  // namespace weft::cli
+}  // namespace weft::report

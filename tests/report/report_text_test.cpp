@@ -7,12 +7,12 @@
 
 #include <gtest/gtest.h>
 
-#include "weft/cli/report/comparison.h"
-#include "weft/cli/report/figure_text.h"
-#include "weft/cli/report/html.h"
+#include "weft/report/comparison.h"
+#include "weft/report/figure_text.h"
+#include "weft/report/html.h"
 #include "weft/text/utf8.h"
 
-namespace weft::cli {
+namespace weft::report {
 namespace {
 
 TEST(SideBySide, AColumnEach) {
@@ -130,4 +130,4 @@ TEST(Curves, OneFigureIsNoCurve) {
 }
 
 }  // namespace
-}  // namespace weft::cli
+}  // namespace weft::report

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which figures a reader is shown, and how.
-#include "weft/cli/report/figure_text.h"
+#include "weft/report/figure_text.h"
 
 #include <array>
 #include <cmath>
@@ -10,14 +10,14 @@
 #include <string_view>
 #include <utility>
 
-#include "weft/cli/output.h"
 #include "weft/core/joined.h"
+#include "weft/core/number_text.h"
 #include "weft/core/progress.h"
 #include "weft/core/quote.h"
 #include "weft/formats/json_members.h"
 #include "weft/metrics/figures.h"
 
-namespace weft::cli {
+namespace weft::report {
 namespace {
 
 using formats::Json;
@@ -136,4 +136,4 @@ std::vector<FigureGroup> figure_groups(const RunFigures& run) {
   return groups;
 }
 
-}  // namespace weft::cli
+}  // namespace weft::report
