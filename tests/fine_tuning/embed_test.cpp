@@ -97,7 +97,7 @@ class Embed : public test::SmallTask {
     models::EncoderOutput output;
     output.logits =
         run_in_mini_batches(objective, run.task->model(), objective.token_rows(Split::kTraining, examples), options);
-    objective.loss(run.task->model()->config(), output, batch).backward();
+    objective.loss(output, batch).backward();
     std::vector<at::Tensor> found;
     for (auto& [name, parameter] : run.task->parameters()) {
       found.push_back(parameter.grad().clone());

@@ -115,7 +115,7 @@ at::Tensor EncoderTask::loss_of_rows(std::int64_t step, std::int64_t part) {
   options.seed = dropout_seed(settings_, step, part);
   models::EncoderOutput output;
   output.logits = run_in_mini_batches(*objective_, model_, rows, options);
-  return objective_->loss(model_->config(), output, shown);
+  return objective_->loss(output, shown);
 }
 
 at::Tensor EncoderTask::loss(std::int64_t step, std::int64_t part) {
@@ -129,7 +129,7 @@ at::Tensor EncoderTask::loss(std::int64_t step, std::int64_t part) {
   const bool needs_hidden = teacher_ && teacher_->needs_hidden();
   const models::EncoderOutput output =
       needs_hidden ? models::forward_with_hidden(*model_, shown.input) : objective_->run(*model_, shown.input);
-  const at::Tensor loss = objective_->loss(model_->config(), output, shown);
+  const at::Tensor loss = objective_->loss(output, shown);
   return teacher_ ? teacher_->loss(loss, output, *objective_, shown) : loss;
 }
 
@@ -154,8 +154,9 @@ Json EncoderTask::evaluate(const std::function<void(std::int64_t, std::int64_t)>
   options.progress = progress;
   const std::vector<double> kept = score_examples(*objective_, model_, options);
   if (is_first_process()) {
-    review_ = objective_->review(kept);
-    doubt_ = objective_->doubt(kept);
+    Findings found = objective_->findings(kept);
+    doubt_ = std::move(found.doubt);
+    review_ = objective_->review(std::move(found), kept);
   }
   return objective_->figures(kept);
 }

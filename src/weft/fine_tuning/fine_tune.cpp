@@ -199,8 +199,9 @@ Measured measure(const Measurement& measurement, const Objective::WriteLine& wri
   scoring.progress = measurement.progress;
   const std::vector<double> kept = score_examples(*objective, task.model, scoring);
   measured.figures = objective->figures(kept);
-  measured.details = objective->details(kept);
-  measured.doubt = objective->doubt(kept);
+  Findings found = objective->findings(kept);
+  measured.details = std::move(found.details);
+  measured.doubt = std::move(found.doubt);
   if (write_prediction) {
     objective->write_predictions(kept, write_prediction);
   }

@@ -12,6 +12,7 @@
 #include "weft/core/system/option_name.h"
 #include "weft/core/system/process_rank.h"
 #include "weft/data/window_sampler.h"
+#include "weft/fine_tuning/label_logits.h"
 #include "weft/fine_tuning/objectives/answer.h"
 #include "weft/fine_tuning/objectives/choose.h"
 #include "weft/fine_tuning/objectives/classify.h"
@@ -90,6 +91,19 @@ void Objective::add_rows(Split split, std::span<const tasks::Document> documents
     summary.left_out += row.left_out;
     add_window(split, row.windows.front());
   }
+}
+
+void Objective::keep(const tasks::WindowOutput& output, std::int64_t /*example*/, std::span<double> numbers) const {
+  keep_logits(output, numbers);
+}
+
+formats::Json Objective::review(Findings found, Kept kept) const {
+  formats::Json review = std::move(found.details);
+  if (!found.confusion.is_null()) {
+    review["confusion"] = std::move(found.confusion);
+  }
+  review["errors"] = errors(kept);
+  return review;
 }
 
 void Objective::write_predictions(Kept kept, const WriteLine& write) const {

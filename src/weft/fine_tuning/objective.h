@@ -3,7 +3,6 @@
 // evaluation over rows) is the same for all and lives in encoder_task.h.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -20,6 +19,7 @@
 #include "weft/fine_tuning/encoded_rows.h"
 #include "weft/fine_tuning/labels.h"
 #include "weft/fine_tuning/settings.h"
+#include "weft/fine_tuning/split.h"
 #include "weft/fine_tuning/training_batch.h"
 #include "weft/formats/config_json.h"
 #include "weft/readers/reader.h"
@@ -28,8 +28,6 @@
 #include "weft/tasks/task_model.h"
 
 namespace weft::fine_tuning {
-
-enum class Split { kTraining, kHeldOut };
 
 /// What an objective is made of. `model` has a tokeniser and a length, but no weights yet.
 struct Setup {
@@ -52,6 +50,21 @@ struct ReadSummary {
   std::int64_t left_out = 0;  ///< tokens of theirs
 };
 
+/// What is to be said of held-out examples besides their figures.
+struct Findings {
+  /// What `weft eval --json` says besides, label by label for instance; may be empty.
+  formats::Json details = formats::Json::object();
+  /// Which label is taken for which (review.h); null where a task has no such labels.
+  formats::Json confusion;
+  /// A sentence where the model says the same of everything although the truth is not the same, with what to do; empty
+  /// elsewhere.
+  std::string doubt;
+};
+
+/// What a task learns: **targets** of its examples (read_files, choose_head, fingerprint), a **loss** of what the model
+/// gives for them, and **figures** of held-out ones (keep, figures, findings, errors, predictions). The functions
+/// behind the line "By default" have what most tasks need.
+///
 /// The order of calls: read(training), choose_head(), the model is opened with that head, read(held out), then losses
 /// and figures. To evaluate a finished model: choose_head(), read(held out). An example is what a batch is made of: a
 /// text, one window of a long text, the choices of a question, or a query with its texts.
@@ -61,17 +74,36 @@ class Objective {
   using Kept = std::span<const double>;
   using WriteLine = std::function<void(const formats::Json& line)>;
 
-  explicit Objective(Setup setup) : setup_(std::move(setup)) {}
+  /// `head` is the one that learns.
+  Objective(Setup setup, models::Head head) : setup_(std::move(setup)), head_(head) {}
   virtual ~Objective() = default;
   Objective(const Objective&) = delete;
   Objective& operator=(const Objective&) = delete;
 
-  virtual models::Head head() const = 0;
+  models::Head head() const noexcept { return head_; }
   /// Reads and tokenises files into rows(split). With data.folds, held out is the fold data.fold of all records and
   /// trained on are the others. Errors: as the readers'; tasks::UnfitText for a text that is too long.
   ReadSummary read(Split split, const std::vector<std::string>& paths);
-  /// Decides the head from the model's config and the training data read so far.
-  virtual HeadChoice choose_head() = 0;
+  /// Loss of what a model gave for examples of the training split, a scalar with its graph.
+  virtual at::Tensor loss(const models::EncoderOutput& output, const TrainingBatch& batch) const = 0;
+  /// How many numbers are kept of a held-out example.
+  virtual std::int64_t numbers(std::int64_t example) const = 0;
+  /// The task's metrics, one flat object.
+  virtual formats::Json figures(Kept kept) const = 0;
+  virtual Findings findings(Kept kept) const = 0;
+  /// At most kMostErrors (review.h) of {"text", "truth", "predicted"} and, where the task has them, "score" and
+  /// "question". The text is what the tokens say, shortened.
+  virtual formats::Json errors(Kept kept) const = 0;
+  /// One line for each held-out record, in the order of the files.
+  virtual void predictions(Kept kept, const WriteLine& write) const = 0;
+  /// A number that tells two sets of training targets apart.
+  virtual std::uint64_t fingerprint() const = 0;
+
+  // By default:
+
+  /// Decides the head from the model's config and the training data read so far: the model's own where it has one, else
+  /// a fresh one, without labels.
+  virtual HeadChoice choose_head() { return {{}, {}, setup_.config.head() != head_}; }
   /// Lines about what was decided that a user did not say, for people: name and text.
   virtual std::vector<std::pair<std::string, std::string>> remarks() const { return {}; }
   /// What the model gives for rows that input() laid out: what its head says, unless the objective makes something of
@@ -89,36 +121,14 @@ class Objective {
   virtual std::vector<std::pair<std::string, at::Tensor>> parameters() const { return {}; }
   virtual void save(const std::filesystem::path& /*directory*/) const {}
   virtual void load(const std::filesystem::path& /*directory*/) {}
-  /// Loss of what a model of `config` gave for examples of the training split, a scalar with its graph.
-  virtual at::Tensor loss(const models::EncoderConfig& config, const models::EncoderOutput& output,
-                          const TrainingBatch& batch) const = 0;
   /// What the head chose among, for each choice that the loss is a mean over: logits [choices, options], each list of
   /// choices one part of the loss. A teacher is compared by them; not for regression, which chooses nothing.
   virtual std::vector<at::Tensor> choices(const models::EncoderOutput& output, const TrainingBatch& /*batch*/) const {
     return {output.logits.flatten(0, -2)};
   }
-  /// How many numbers are kept of a held-out example.
-  virtual std::int64_t numbers(std::int64_t example) const = 0;
-  /// Writes these numbers from the model's output for the example.
-  virtual void keep(const tasks::WindowOutput& output, std::int64_t example, std::span<double> numbers) const = 0;
-  /// The task's metrics, one flat object.
-  virtual formats::Json figures(Kept kept) const = 0;
-  /// What `weft eval --json` says besides, label by label for instance; may be empty.
-  virtual formats::Json details(Kept /*kept*/) const { return formats::Json::object(); }
-  /// What a report shows of held-out examples besides the figures: details(), for a classifier "confusion" (review.h),
-  /// and "errors", at most kMostErrors of {"text", "truth", "predicted"} and, where the task has them, "score" and
-  /// "question". The text is what the tokens say, shortened. One flat object, without text of more than a page.
-  virtual formats::Json review(Kept kept) const { return details(kept); }
-  /// One line for each held-out record, in the order of the files.
-  virtual void predictions(Kept kept, const WriteLine& write) const = 0;
-  /// The same, each line with where its record is from before it: "file", "line", "id" of a record that has one, and
-  /// its text. Needs setup().keeps_origins.
-  void write_predictions(Kept kept, const WriteLine& write) const;
-  /// A sentence where the model says the same of everything although the truth is not the same, with what to do; empty
-  /// elsewhere.
-  virtual std::string doubt(Kept /*kept*/) const { return {}; }
-  /// A number that tells two sets of training targets apart.
-  virtual std::uint64_t fingerprint() const = 0;
+  /// Writes the numbers of an example that are kept, numbers(example) of them, from the model's output: its logits.
+  /// Errors: kNumeric where one is not finite.
+  virtual void keep(const tasks::WindowOutput& output, std::int64_t example, std::span<double> numbers) const;
 
   /// Rows that make an example, which a model is given together.
   virtual std::int64_t rows_per_example() const { return 1; }
@@ -133,7 +143,13 @@ class Objective {
   }
   virtual std::int64_t examples(Split split) const { return rows(split).size() / rows_per_example(); }
 
-  const EncodedRows& rows(Split split) const noexcept { return rows_[static_cast<std::size_t>(split)]; }
+  /// predictions(), each line with where its record is from before it: "file", "line", "id" of a record that has one,
+  /// and its text. Needs setup().keeps_origins.
+  void write_predictions(Kept kept, const WriteLine& write) const;
+  /// What a report shows of held-out examples besides the figures: the details and the confusion of `found`, and
+  /// "errors". One flat object, without text of more than a page.
+  formats::Json review(Findings found, Kept kept) const;
+  const EncodedRows& rows(Split split) const noexcept { return rows_[split]; }
   /// Tokens of an example as it takes room in a batch: its rows, each as long as the longest.
   std::int64_t length(Split split, std::int64_t example) const;
   /// The rows of examples, one behind the other.
@@ -165,14 +181,15 @@ class Objective {
   /// A window that is tokenised already as one row.
   void add_window(Split split, const text::Encoding& window) {
     tasks::take_note(setup_.model, window, "an example");
-    rows_[static_cast<std::size_t>(split)].add(window);
+    rows_[split].add(window);
   }
 
  private:
   bool takes(Split split);
 
   Setup setup_;
-  std::array<EncodedRows, 2> rows_;
+  models::Head head_;
+  BySplit<EncodedRows> rows_;
   std::vector<formats::Json> origins_;  // of held-out records, where they are kept
   std::uint64_t records_ = 0;           // seen in this reading
   std::int64_t taken_ = 0;              // of these, in the split

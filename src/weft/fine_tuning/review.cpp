@@ -3,6 +3,7 @@
 #include "weft/fine_tuning/review.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <numeric>
 #include <utility>
@@ -79,6 +80,14 @@ std::int64_t others_of_one(std::span<const std::int64_t> truth, std::span<const 
     return 0;
   }
   return std::ssize(truth) - std::count_if(truth.begin(), truth.end(), is_first);
+}
+
+std::optional<OneNumber> one_number(std::span<const double> given, std::span<const double> truth) {
+  const auto [least, most] = std::minmax_element(given.begin(), given.end());
+  const auto [low, high] = std::minmax_element(truth.begin(), truth.end());
+  // Float32 tells numbers apart by a part in 10 million of their size.
+  const bool is_one = given.size() > 1 && *most - *least <= 1e-6 * std::max(std::abs(*least), std::abs(*most));
+  return is_one && *high > *low ? std::optional(OneNumber{*least, *low, *high}) : std::nullopt;
 }
 
 std::vector<std::size_t> largest(std::span<const double> values, std::size_t most) {

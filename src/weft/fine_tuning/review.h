@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -31,6 +32,15 @@ formats::Json confusion_json(std::span<const std::int64_t> truth, std::span<cons
 /// Of a model that predicts one and the same for everything: how many of `truth` are something else. 0 for one that
 /// tells things apart, and for fewer than two examples.
 std::int64_t others_of_one(std::span<const std::int64_t> truth, std::span<const std::int64_t> predicted);
+
+/// A model that gives one number for everything, up to the rounding of float32, although the true ones differ.
+struct OneNumber {
+  double given = 0.0;
+  double low = 0.0;  ///< of the true ones
+  double high = 0.0;
+};
+/// Nothing for one that tells things apart, and for fewer than two examples.
+std::optional<OneNumber> one_number(std::span<const double> given, std::span<const double> truth);
 
 /// What to do about a model that says the same of everything, behind what it says.
 inline constexpr auto kMore = [] {

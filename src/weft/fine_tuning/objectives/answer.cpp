@@ -79,7 +79,7 @@ struct AnswerObjective::Found {
   double no_answer() const { return std::isinf(logit) ? std::numeric_limits<double>::max() : null_logit - logit; }
 };
 
-AnswerObjective::AnswerObjective(Setup given) : Objective(std::move(given)) {
+AnswerObjective::AnswerObjective(Setup given) : Objective(std::move(given), models::Head::kQuestionAnswering) {
   require(setup().task.class_weights.empty() && setup().label_smoothing == 0.0,
           "class_weights and label_smoothing are for tasks with labels; answer learns places in a text");
 }
@@ -134,10 +134,7 @@ ReadSummary AnswerObjective::read_files(Split split, const std::vector<std::stri
   return summary;
 }
 
-HeadChoice AnswerObjective::choose_head() { return {{}, {}, setup().config.head() != head()}; }
-
-at::Tensor AnswerObjective::loss(const models::EncoderConfig& /*config*/, const models::EncoderOutput& output,
-                                 const TrainingBatch& batch) const {
+at::Tensor AnswerObjective::loss(const models::EncoderOutput& output, const TrainingBatch& batch) const {
   std::vector<std::int64_t> starts;
   std::vector<std::int64_t> ends;
   for (std::size_t row = 0; row < batch.examples.size(); ++row) {
@@ -226,7 +223,7 @@ Json AnswerObjective::figures(Kept kept) const {
   return figures;
 }
 
-Json AnswerObjective::review(Kept kept) const {
+Json AnswerObjective::errors(Kept kept) const {
   const std::vector<Found> answers = find_answers(kept);
   const bool may_lack = may_lack_answers();
   const metrics::AnswerRules rules = may_lack ? metrics::AnswerRules::kSquad2 : metrics::AnswerRules::kSquad1;
@@ -244,7 +241,7 @@ Json AnswerObjective::review(Kept kept) const {
                       {"truth", truth.empty() ? "no answer" : shortened(truth.front())},
                       {"predicted", found.empty() ? "no answer" : shortened(found)}});
   }
-  return {{"errors", errors}};
+  return errors;
 }
 
 void AnswerObjective::predictions(Kept kept, const WriteLine& write) const {
@@ -260,7 +257,7 @@ void AnswerObjective::predictions(Kept kept, const WriteLine& write) const {
   }
 }
 
-std::string AnswerObjective::doubt(Kept kept) const {
+Findings AnswerObjective::findings(Kept kept) const {
   const std::vector<Found> answers = find_answers(kept);
   const bool may_lack = may_lack_answers();
   std::int64_t answered = 0;
@@ -271,9 +268,12 @@ std::string AnswerObjective::doubt(Kept kept) const {
     }
     answered += questions_[i].question.answers.empty() ? 0 : 1;
   }
-  return answered > 0 ? concat("the model says \"no answer\" to each of the ", answers.size(),
-                               " held-out questions, of which ", answered, " have one", kMore)
-                      : std::string();
+  Findings found;
+  if (answered > 0) {
+    found.doubt = concat("the model says \"no answer\" to each of the ", answers.size(),
+                         " held-out questions, of which ", answered, " have one", kMore);
+  }
+  return found;
 }
 
 std::uint64_t AnswerObjective::fingerprint() const {

@@ -16,17 +16,14 @@ class AnswerObjective final : public Objective {
   /// Errors: kArgument for class weights or label smoothing.
   explicit AnswerObjective(Setup setup);
 
-  models::Head head() const override { return models::Head::kQuestionAnswering; }
-  HeadChoice choose_head() override;
-  at::Tensor loss(const models::EncoderConfig& config, const models::EncoderOutput& output,
-                  const TrainingBatch& batch) const override;
+  at::Tensor loss(const models::EncoderOutput& output, const TrainingBatch& batch) const override;
   std::vector<at::Tensor> choices(const models::EncoderOutput& output, const TrainingBatch& batch) const override;
   std::int64_t numbers(std::int64_t example) const override;
   void keep(const tasks::WindowOutput& output, std::int64_t example, std::span<double> numbers) const override;
   formats::Json figures(Kept kept) const override;
-  formats::Json review(Kept kept) const override;
+  Findings findings(Kept kept) const override;
+  formats::Json errors(Kept kept) const override;
   void predictions(Kept kept, const WriteLine& write) const override;
-  std::string doubt(Kept kept) const override;
   std::uint64_t fingerprint() const override;
 
  protected:

@@ -59,7 +59,7 @@ Json origin_of_puzzle(const readers::JsonRecord& record, const Puzzle& question,
 
 }  // namespace
 
-ChooseObjective::ChooseObjective(Setup given) : Objective(std::move(given)) {
+ChooseObjective::ChooseObjective(Setup given) : Objective(std::move(given), models::Head::kMultipleChoice) {
   require(setup().task.class_weights.empty(), "class_weights are for tasks with labels; choose has none");
 }
 
@@ -84,7 +84,7 @@ ReadSummary ChooseObjective::read_files(Split split, const std::vector<std::stri
         rows.push_back({question.prompt, choice, place});
       }
       add_rows(split, rows, summary);
-      truth_[static_cast<std::size_t>(split)].push_back(question.label);
+      truth_[split].push_back(question.label);
       keep_origin(split, [&] { return origin_of_puzzle(record, question, file); });
     });
   };
@@ -92,32 +92,25 @@ ReadSummary ChooseObjective::read_files(Split split, const std::vector<std::stri
   return summary;
 }
 
-HeadChoice ChooseObjective::choose_head() { return {{}, {}, setup().config.head() != head()}; }
-
-at::Tensor ChooseObjective::loss(const models::EncoderConfig& /*config*/, const models::EncoderOutput& output,
-                                 const TrainingBatch& batch) const {
+at::Tensor ChooseObjective::loss(const models::EncoderOutput& output, const TrainingBatch& batch) const {
   std::vector<std::int64_t> labels;
   for (const std::int64_t example : batch.examples) {
-    labels.push_back(truth_[static_cast<std::size_t>(Split::kTraining)][static_cast<std::size_t>(example)]);
+    labels.push_back(truth_[Split::kTraining][static_cast<std::size_t>(example)]);
   }
   return label_loss(output.logits, at::tensor(labels, at::kLong), {{}, setup().label_smoothing});
 }
 
 std::int64_t ChooseObjective::numbers(std::int64_t /*example*/) const { return choices_; }
 
-void ChooseObjective::keep(const tasks::WindowOutput& output, std::int64_t /*example*/, std::span<double> kept) const {
-  keep_logits(output, kept);
-}
-
 Json ChooseObjective::figures(Kept kept) const {
-  const std::vector<std::int64_t>& truth = truth_[static_cast<std::size_t>(Split::kHeldOut)];
+  const std::vector<std::int64_t>& truth = truth_[Split::kHeldOut];
   const auto width = static_cast<std::size_t>(choices_);
   return {{"accuracy", metrics::accuracy(truth, best_labels(kept, width))},
           {"loss", mean_cross_entropy(kept, width, truth)}};
 }
 
-Json ChooseObjective::review(Kept kept) const {
-  const std::vector<std::int64_t>& truth = truth_[static_cast<std::size_t>(Split::kHeldOut)];
+Json ChooseObjective::errors(Kept kept) const {
+  const std::vector<std::int64_t>& truth = truth_[Split::kHeldOut];
   const auto width = static_cast<std::size_t>(choices_);
   const std::vector<std::int64_t> chosen = best_labels(kept, width);
   Json errors = Json::array();
@@ -131,11 +124,11 @@ Json ChooseObjective::review(Kept kept) const {
                       {"predicted", concat("choice ", chosen[i], ": ", row_text(Split::kHeldOut, first + chosen[i]))},
                       {"score", probabilities(kept.subspan(i * width, width))[static_cast<std::size_t>(chosen[i])]}});
   }
-  return {{"errors", errors}};
+  return errors;
 }
 
 void ChooseObjective::predictions(Kept kept, const WriteLine& write) const {
-  const std::vector<std::int64_t>& truth = truth_[static_cast<std::size_t>(Split::kHeldOut)];
+  const std::vector<std::int64_t>& truth = truth_[Split::kHeldOut];
   const auto width = static_cast<std::size_t>(choices_);
   const std::vector<std::int64_t> chosen = best_labels(kept, width);
   for (std::size_t i = 0; i < truth.size(); ++i) {
@@ -143,17 +136,20 @@ void ChooseObjective::predictions(Kept kept, const WriteLine& write) const {
   }
 }
 
-std::string ChooseObjective::doubt(Kept kept) const {
+Findings ChooseObjective::findings(Kept kept) const {
   const std::vector<std::int64_t> chosen = best_labels(kept, static_cast<std::size_t>(choices_));
-  const std::int64_t others = others_of_one(truth_[static_cast<std::size_t>(Split::kHeldOut)], chosen);
-  return others > 0 ? concat("the model takes choice ", chosen.front(), " of each of the ", chosen.size(),
-                             " held-out questions, of which ", others, " have another right one", kMore)
-                    : std::string();
+  const std::int64_t others = others_of_one(truth_[Split::kHeldOut], chosen);
+  Findings found;
+  if (others > 0) {
+    found.doubt = concat("the model takes choice ", chosen.front(), " of each of the ", chosen.size(),
+                         " held-out questions, of which ", others, " have another right one", kMore);
+  }
+  return found;
 }
 
 std::uint64_t ChooseObjective::fingerprint() const {
   std::uint64_t print = static_cast<std::uint64_t>(choices_);
-  for (const std::int64_t label : truth_[static_cast<std::size_t>(Split::kTraining)]) {
+  for (const std::int64_t label : truth_[Split::kTraining]) {
     print = random_bits(print, static_cast<std::uint64_t>(label));
   }
   return print;

@@ -8,25 +8,21 @@
 
 namespace weft::fine_tuning {
 
-/// Overrides as Objective describes them; an example has a row for each choice. Data are JSON lines {"prompt",
-/// "choices":
-/// [...], "label": 0}, the file that `weft choose --file` reads with the right choice beside. Figures: accuracy, loss.
+/// Overrides as Objective describes them; an example has a row for each choice. Data are JSON lines
+/// {"prompt", "choices": [...], "label": 0}, the file that `weft choose --file` reads, with the right choice. Figures:
+/// accuracy, loss.
 class ChooseObjective final : public Objective {
  public:
   /// Errors: kArgument for class weights.
   explicit ChooseObjective(Setup setup);
 
-  models::Head head() const override { return models::Head::kMultipleChoice; }
   std::int64_t rows_per_example() const override { return std::max<std::int64_t>(choices_, 1); }
-  HeadChoice choose_head() override;
-  at::Tensor loss(const models::EncoderConfig& config, const models::EncoderOutput& output,
-                  const TrainingBatch& batch) const override;
+  at::Tensor loss(const models::EncoderOutput& output, const TrainingBatch& batch) const override;
   std::int64_t numbers(std::int64_t example) const override;
-  void keep(const tasks::WindowOutput& output, std::int64_t example, std::span<double> numbers) const override;
   formats::Json figures(Kept kept) const override;
-  formats::Json review(Kept kept) const override;
+  Findings findings(Kept kept) const override;
+  formats::Json errors(Kept kept) const override;
   void predictions(Kept kept, const WriteLine& write) const override;
-  std::string doubt(Kept kept) const override;
   std::uint64_t fingerprint() const override;
 
  protected:
@@ -34,7 +30,7 @@ class ChooseObjective final : public Objective {
 
  private:
   std::int64_t choices_ = 0;  // of every example; 0 before the first
-  std::array<std::vector<std::int64_t>, 2> truth_;
+  BySplit<std::vector<std::int64_t>> truth_;
 };
 
 }  // namespace weft::fine_tuning

@@ -55,7 +55,8 @@ at::Tensor targets_of(const std::vector<Value>& all, std::span<const std::int64_
 
 }  // namespace
 
-ClassifyObjective::ClassifyObjective(Setup given) : Objective(std::move(given)), regression_(learns_numbers(setup())) {
+ClassifyObjective::ClassifyObjective(Setup given)
+    : Objective(std::move(given), models::Head::kSequenceClassification), regression_(learns_numbers(setup())) {
   require(!regression_ || (setup().task.class_weights.empty() && setup().label_smoothing == 0.0),
           "class_weights and label_smoothing are for tasks with labels; regression learns a number");
 }
@@ -73,11 +74,10 @@ ReadSummary ClassifyObjective::read_files(Split split, const std::vector<std::st
 }
 
 void ClassifyObjective::add_target(Split split, const TextRecord& record) {
-  const auto index = static_cast<std::size_t>(split);
   if (regression_) {
-    values_[index].push_back(target_value(record));
+    values_[split].push_back(target_value(record));
   } else {
-    truth_[index].push_back(labels_.number(record.labels.front(), record.document.name));
+    truth_[split].push_back(labels_.number(record.labels.front(), record.document.name));
   }
 }
 
@@ -96,7 +96,7 @@ HeadChoice ClassifyObjective::choose_head() {
   choice.problem_type = "single_label_classification";
   const std::vector<std::int64_t> ids = labels_.fix_order(choice.labels);
   std::vector<std::int64_t> counts(choice.labels.size(), 0);
-  std::vector<std::int64_t>& truth = truth_[static_cast<std::size_t>(Split::kTraining)];
+  std::vector<std::int64_t>& truth = truth_[Split::kTraining];
   for (std::int64_t& target : truth) {
     target = ids[static_cast<std::size_t>(target)];
     ++counts[static_cast<std::size_t>(target)];
@@ -107,11 +107,10 @@ HeadChoice ClassifyObjective::choose_head() {
   return choice;
 }
 
-at::Tensor ClassifyObjective::loss(const models::EncoderConfig& config, const models::EncoderOutput& output,
-                                   const TrainingBatch& batch) const {
-  const auto split = static_cast<std::size_t>(Split::kTraining);
+at::Tensor ClassifyObjective::loss(const models::EncoderOutput& output, const TrainingBatch& batch) const {
+  constexpr Split split = Split::kTraining;
   if (regression_) {
-    return models::classification_loss(config, output.logits, targets_of(values_[split], batch.examples, at::kFloat));
+    return models::regression_loss(output.logits, targets_of(values_[split], batch.examples, at::kFloat));
   }
   return label_loss(output.logits, targets_of(truth_[split], batch.examples, at::kLong),
                     {weights_, setup().label_smoothing});
@@ -121,17 +120,12 @@ std::int64_t ClassifyObjective::numbers(std::int64_t /*example*/) const {
   return regression_ ? 1 : static_cast<std::int64_t>(labels_.names().size());
 }
 
-void ClassifyObjective::keep(const tasks::WindowOutput& output, std::int64_t /*example*/,
-                             std::span<double> kept) const {
-  keep_logits(output, kept);
-}
-
 std::vector<std::int64_t> ClassifyObjective::predicted_labels(Kept kept) const {
   return best_labels(kept, labels_.names().size());
 }
 
 Json ClassifyObjective::figures(Kept kept) const {
-  const auto split = static_cast<std::size_t>(Split::kHeldOut);
+  constexpr Split split = Split::kHeldOut;
   if (regression_) {
     std::vector<double> squares;
     squares.reserve(kept.size());
@@ -157,65 +151,79 @@ Json ClassifyObjective::figures(Kept kept) const {
   return figures;
 }
 
-Json ClassifyObjective::details(Kept kept) const {
+Findings ClassifyObjective::findings(Kept kept) const {
+  constexpr Split split = Split::kHeldOut;
+  Findings found;
   if (regression_) {
-    return Json::object();
+    if (const auto one = one_number(kept, values_[split])) {
+      found.doubt = concat("the model gives ", one->given, " for each of the ", kept.size(),
+                           " held-out texts, whose numbers go from ", one->low, " to ", one->high, kMore);
+    }
+    return found;
   }
+  const std::vector<std::int64_t> predicted = predicted_labels(kept);
+  const auto name_of = [&](std::int64_t label) { return labels_.names()[static_cast<std::size_t>(label)]; };
   Json labels = Json::array();
-  const auto& truth = truth_[static_cast<std::size_t>(Split::kHeldOut)];
-  for (const metrics::ClassCounts& one : metrics::count_classes(truth, predicted_labels(kept))) {
+  for (const metrics::ClassCounts& one : metrics::count_classes(truth_[split], predicted)) {
     const metrics::Scores scores = metrics::class_scores(one.counts);
-    labels.push_back({{"label", labels_.names()[static_cast<std::size_t>(one.label)]},
+    labels.push_back({{"label", name_of(one.label)},
                       {"precision", scores.precision},
                       {"recall", scores.recall},
                       {"f1", scores.f1},
                       {"support", one.counts.actual}});
   }
-  return {{"labels", labels}};
+  found.details["labels"] = std::move(labels);
+  found.confusion = confusion_json(truth_[split], predicted, labels_.names());
+  if (const std::int64_t others = others_of_one(truth_[split], predicted); others > 0) {
+    found.doubt = concat("the model predicts ", quote(name_of(predicted.front())), " for each of the ",
+                         predicted.size(), " held-out texts, of which ", others, " have another label", kMore);
+  }
+  return found;
 }
 
-Json ClassifyObjective::review(Kept kept) const {
-  const auto split = static_cast<std::size_t>(Split::kHeldOut);
-  Json errors = Json::array();
-  const auto add = [&](std::size_t example, Json error) {
-    Json shown = {{"text", row_text(Split::kHeldOut, static_cast<std::int64_t>(example))}};
-    shown.update(error);
-    errors.push_back(std::move(shown));
-  };
-  if (regression_) {
-    std::vector<double> distances;
-    distances.reserve(kept.size());
-    for (std::size_t i = 0; i < kept.size(); ++i) {
-      distances.push_back(std::abs(kept[i] - values_[split][i]));
-    }
-    for (const std::size_t example : largest(distances, kMostErrors)) {
-      add(example, {{"truth", values_[split][example]}, {"predicted", kept[example]}});
-    }
-    return {{"errors", errors}};
+Json ClassifyObjective::numbers_far_off(Kept kept) const {
+  const std::vector<double>& truth = values_[Split::kHeldOut];
+  std::vector<double> distances;
+  distances.reserve(kept.size());
+  for (std::size_t i = 0; i < kept.size(); ++i) {
+    distances.push_back(std::abs(kept[i] - truth[i]));
   }
+  Json errors = Json::array();
+  for (const std::size_t example : largest(distances, kMostErrors)) {
+    errors.push_back({{"text", row_text(Split::kHeldOut, static_cast<std::int64_t>(example))},
+                      {"truth", truth[example]},
+                      {"predicted", kept[example]}});
+  }
+  return errors;
+}
+
+Json ClassifyObjective::errors(Kept kept) const {
+  if (regression_) {
+    return numbers_far_off(kept);
+  }
+  const std::vector<std::int64_t>& truth = truth_[Split::kHeldOut];
   const std::vector<std::int64_t> predicted = predicted_labels(kept);
   const std::size_t width = labels_.names().size();
   std::vector<double> scores(predicted.size(), -1.0);  // of wrong labels
   for (std::size_t i = 0; i < predicted.size(); ++i) {
-    if (predicted[i] != truth_[split][i]) {
+    if (predicted[i] != truth[i]) {
       scores[i] = probabilities(kept.subspan(i * width, width))[static_cast<std::size_t>(predicted[i])];
     }
   }
+  Json errors = Json::array();
   for (const std::size_t example : largest(scores, kMostErrors)) {
     if (scores[example] >= 0) {
-      add(example, {{"truth", labels_.names()[static_cast<std::size_t>(truth_[split][example])]},
-                    {"predicted", labels_.names()[static_cast<std::size_t>(predicted[example])]},
-                    {"score", scores[example]}});
+      errors.push_back({{"text", row_text(Split::kHeldOut, static_cast<std::int64_t>(example))},
+                        {"truth", labels_.names()[static_cast<std::size_t>(truth[example])]},
+                        {"predicted", labels_.names()[static_cast<std::size_t>(predicted[example])]},
+                        {"score", scores[example]}});
     }
   }
-  Json review = details(kept);
-  review["confusion"] = confusion_json(truth_[split], predicted, labels_.names());
-  review["errors"] = std::move(errors);
-  return review;
+  return errors;
 }
 
 void ClassifyObjective::predictions(Kept kept, const WriteLine& write) const {
-  const auto split = static_cast<std::size_t>(Split::kHeldOut);
+  constexpr Split split = Split::kHeldOut;
   if (regression_) {
     for (std::size_t i = 0; i < kept.size(); ++i) {
       write({{"value", kept[i]}, {"truth", values_[split][i]}});
@@ -232,27 +240,8 @@ void ClassifyObjective::predictions(Kept kept, const WriteLine& write) const {
   }
 }
 
-std::string ClassifyObjective::doubt(Kept kept) const {
-  const auto split = static_cast<std::size_t>(Split::kHeldOut);
-  if (regression_) {
-    const auto [least, most] = std::minmax_element(kept.begin(), kept.end());
-    const auto [low, high] = std::minmax_element(values_[split].begin(), values_[split].end());
-    // Float32 tells numbers apart by a part in 10 million of their size.
-    const bool one_number = kept.size() > 1 && *most - *least <= 1e-6 * std::max(std::abs(*least), std::abs(*most));
-    return one_number && *high > *low ? concat("the model gives ", *least, " for each of the ", kept.size(),
-                                               " held-out texts, whose numbers go from ", *low, " to ", *high, kMore)
-                                      : std::string();
-  }
-  const std::vector<std::int64_t> predicted = predicted_labels(kept);
-  const std::int64_t others = others_of_one(truth_[split], predicted);
-  return others > 0 ? concat("the model predicts ", quote(labels_.names()[static_cast<std::size_t>(predicted.front())]),
-                             " for each of the ", predicted.size(), " held-out texts, of which ", others,
-                             " have another label", kMore)
-                    : std::string();
-}
-
 std::uint64_t ClassifyObjective::fingerprint() const {
-  const auto split = static_cast<std::size_t>(Split::kTraining);
+  constexpr Split split = Split::kTraining;
   std::uint64_t print = 0;
   for (const std::int64_t target : truth_[split]) {
     print = random_bits(print, static_cast<std::uint64_t>(target));

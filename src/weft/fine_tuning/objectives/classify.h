@@ -16,17 +16,13 @@ class ClassifyObjective final : public Objective {
   /// Errors: kArgument for class weights or label smoothing with regression.
   explicit ClassifyObjective(Setup setup);
 
-  models::Head head() const override { return models::Head::kSequenceClassification; }
   HeadChoice choose_head() override;
-  at::Tensor loss(const models::EncoderConfig& config, const models::EncoderOutput& output,
-                  const TrainingBatch& batch) const override;
+  at::Tensor loss(const models::EncoderOutput& output, const TrainingBatch& batch) const override;
   std::int64_t numbers(std::int64_t example) const override;
-  void keep(const tasks::WindowOutput& output, std::int64_t example, std::span<double> numbers) const override;
   formats::Json figures(Kept kept) const override;
-  formats::Json details(Kept kept) const override;
-  formats::Json review(Kept kept) const override;
+  Findings findings(Kept kept) const override;
+  formats::Json errors(Kept kept) const override;
   void predictions(Kept kept, const WriteLine& write) const override;
-  std::string doubt(Kept kept) const override;
   std::uint64_t fingerprint() const override;
 
  protected:
@@ -35,12 +31,13 @@ class ClassifyObjective final : public Objective {
  private:
   void add_target(Split split, const TextRecord& record);
   std::vector<std::int64_t> predicted_labels(Kept kept) const;
+  formats::Json numbers_far_off(Kept kept) const;
 
   bool regression_;
   LabelNames labels_;
-  at::Tensor weights_;                              // float32 [labels], or undefined
-  std::array<std::vector<std::int64_t>, 2> truth_;  // ids, by split
-  std::array<std::vector<double>, 2> values_;       // of regression
+  at::Tensor weights_;                        // float32 [labels], or undefined
+  BySplit<std::vector<std::int64_t>> truth_;  // ids
+  BySplit<std::vector<double>> values_;       // of regression
 };
 
 }  // namespace weft::fine_tuning

@@ -28,9 +28,6 @@ namespace {
 
 using formats::Json;
 
-constexpr std::size_t kTrained = static_cast<std::size_t>(Split::kTraining);
-constexpr std::size_t kHeld = static_cast<std::size_t>(Split::kHeldOut);
-
 Json read_groups(const std::string& file) {
   if (file.empty()) {
     return Json::object();
@@ -54,7 +51,8 @@ double binary_loss(double logit, bool applies) {
 }  // namespace
 
 MultilabelObjective::MultilabelObjective(Setup given)
-    : Objective(std::move(given)), group_names_(read_groups(setup().data.label_groups)) {
+    : Objective(std::move(given), models::Head::kSequenceClassification),
+      group_names_(read_groups(setup().data.label_groups)) {
   require(setup().label_smoothing == 0.0,
           "label_smoothing is for one label of several; in multilabel a text has any number of labels");
   require(setup().task.problem_type == "auto", "problem_type is for ", option("task"),
@@ -84,7 +82,7 @@ void MultilabelObjective::add_labels(Split split, const TextRecord& record) {
   }
   std::sort(positive.begin(), positive.end());
   positive.erase(std::unique(positive.begin(), positive.end()), positive.end());
-  positives_[static_cast<std::size_t>(split)].push_back(std::move(positive));
+  positives_[split].push_back(std::move(positive));
 }
 
 HeadChoice MultilabelObjective::choose_head() {
@@ -95,14 +93,14 @@ HeadChoice MultilabelObjective::choose_head() {
   choice.problem_type = "multi_label_classification";
   const std::vector<std::int64_t> ids = labels_.fix_order(choice.labels);
   std::vector<std::int64_t> counts(choice.labels.size(), 0);
-  for (std::vector<std::int64_t>& row : positives_[kTrained]) {
+  for (std::vector<std::int64_t>& row : positives_[Split::kTraining]) {
     for (std::int64_t& label : row) {
       label = ids[static_cast<std::size_t>(label)];
       ++counts[static_cast<std::size_t>(label)];
     }
     std::sort(row.begin(), row.end());
   }
-  const auto examples = static_cast<std::int64_t>(positives_[kTrained].size());
+  const auto examples = static_cast<std::int64_t>(positives_[Split::kTraining].size());
   if (examples > 0) {
     weights_ = label_weights(setup().task.class_weights, counts, examples, true);
   }
@@ -116,17 +114,16 @@ HeadChoice MultilabelObjective::choose_head() {
   return choice;
 }
 
-at::Tensor MultilabelObjective::loss(const models::EncoderConfig& config, const models::EncoderOutput& output,
-                                     const TrainingBatch& batch) const {
+at::Tensor MultilabelObjective::loss(const models::EncoderOutput& output, const TrainingBatch& batch) const {
   const at::Tensor targets = at::zeros({static_cast<std::int64_t>(batch.examples.size()), width()}, at::kFloat);
   auto* values = targets.data_ptr<float>();
   for (std::size_t i = 0; i < batch.examples.size(); ++i) {
-    for (const std::int64_t label : positives_[kTrained][static_cast<std::size_t>(batch.examples[i])]) {
+    for (const std::int64_t label : positives_[Split::kTraining][static_cast<std::size_t>(batch.examples[i])]) {
       values[static_cast<std::int64_t>(i) * width() + label] = 1.0F;
     }
   }
   if (!weights_.defined()) {
-    return models::classification_loss(config, output.logits, targets);
+    return models::multi_label_loss(output.logits, targets);
   }
   return at::binary_cross_entropy_with_logits(output.logits.to(at::kFloat), targets, {}, weights_, at::Reduction::Mean);
 }
@@ -140,13 +137,8 @@ std::vector<at::Tensor> MultilabelObjective::choices(const models::EncoderOutput
 
 std::int64_t MultilabelObjective::numbers(std::int64_t /*example*/) const { return width(); }
 
-void MultilabelObjective::keep(const tasks::WindowOutput& output, std::int64_t /*example*/,
-                               std::span<double> kept) const {
-  keep_logits(output, kept);
-}
-
 std::vector<std::uint8_t> MultilabelObjective::truth_matrix() const {
-  const std::vector<std::vector<std::int64_t>>& held = positives_[kHeld];
+  const std::vector<std::vector<std::int64_t>>& held = positives_[Split::kHeldOut];
   std::vector<std::uint8_t> truth(held.size() * static_cast<std::size_t>(width()), 0);
   for (std::size_t row = 0; row < held.size(); ++row) {
     for (const std::int64_t label : held[row]) {
@@ -195,7 +187,7 @@ Json MultilabelObjective::figures(Kept kept) const {
   return figures;
 }
 
-Json MultilabelObjective::details(Kept kept) const {
+Findings MultilabelObjective::findings(Kept kept) const {
   const std::vector<std::uint8_t> truth = truth_matrix();
   std::vector<metrics::LabelGroup> single;
   single.reserve(labels_.names().size());
@@ -211,10 +203,13 @@ Json MultilabelObjective::details(Kept kept) const {
                       {"f1", metrics::class_scores(counts[label].counts).f1},
                       {"support", counts[label].counts.actual}});
   }
-  return {{"labels", labels}};
+  Findings found;
+  found.details["labels"] = std::move(labels);
+  found.doubt = doubt(kept);
+  return found;
 }
 
-Json MultilabelObjective::review(Kept kept) const {
+Json MultilabelObjective::errors(Kept kept) const {
   const std::vector<std::uint8_t> predicted = predicted_matrix(kept);
   const std::vector<std::uint8_t> truth = truth_matrix();
   const auto labels = static_cast<std::size_t>(width());
@@ -228,7 +223,7 @@ Json MultilabelObjective::review(Kept kept) const {
     return shortened(names);
   };
   Json errors = Json::array();
-  for (std::size_t row = 0; row < positives_[kHeld].size() && errors.size() < kMostErrors; ++row) {
+  for (std::size_t row = 0; row < positives_[Split::kHeldOut].size() && errors.size() < kMostErrors; ++row) {
     const auto begin = static_cast<std::ptrdiff_t>(row * labels);
     if (!std::equal(truth.begin() + begin, truth.begin() + begin + width(), predicted.begin() + begin)) {
       errors.push_back({{"text", row_text(Split::kHeldOut, static_cast<std::int64_t>(row))},
@@ -236,14 +231,12 @@ Json MultilabelObjective::review(Kept kept) const {
                         {"predicted", names_in(predicted, row)}});
     }
   }
-  Json review = details(kept);
-  review["errors"] = std::move(errors);
-  return review;
+  return errors;
 }
 
 void MultilabelObjective::predictions(Kept kept, const WriteLine& write) const {
   const auto labels = static_cast<std::size_t>(width());
-  for (std::size_t row = 0; row < positives_[kHeld].size(); ++row) {
+  for (std::size_t row = 0; row < positives_[Split::kHeldOut].size(); ++row) {
     const auto logits = kept.subspan(row * labels, labels);
     const std::vector<float> narrow(logits.begin(), logits.end());
     Json found = Json::array();
@@ -253,7 +246,7 @@ void MultilabelObjective::predictions(Kept kept, const WriteLine& write) const {
         found.push_back(labels_.names()[label]);
       }
     }
-    for (const std::int64_t label : positives_[kHeld][row]) {
+    for (const std::int64_t label : positives_[Split::kHeldOut][row]) {
       truth.push_back(labels_.names()[static_cast<std::size_t>(label)]);
     }
     write(
@@ -269,7 +262,7 @@ std::string MultilabelObjective::doubt(Kept kept) const {
   const auto is_one = [labels](const std::vector<std::uint8_t>& rows) {
     return std::equal(rows.begin() + labels, rows.end(), rows.begin());
   };
-  const std::size_t rows = positives_[kHeld].size();
+  const std::size_t rows = positives_[Split::kHeldOut].size();
   if (rows < 2 || is_one(truth) || !is_one(predicted)) {
     return {};
   }
@@ -283,7 +276,7 @@ std::string MultilabelObjective::doubt(Kept kept) const {
 
 std::uint64_t MultilabelObjective::fingerprint() const {
   std::uint64_t print = 0;
-  for (const std::vector<std::int64_t>& row : positives_[kTrained]) {
+  for (const std::vector<std::int64_t>& row : positives_[Split::kTraining]) {
     print = random_bits(print, row.size());
     for (const std::int64_t label : row) {
       print = random_bits(print, static_cast<std::uint64_t>(label));

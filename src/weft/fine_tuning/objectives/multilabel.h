@@ -17,18 +17,14 @@ class MultilabelObjective final : public Objective {
   /// Errors: kArgument for label smoothing or a problem_type; kFormat for a file of groups that is none.
   explicit MultilabelObjective(Setup setup);
 
-  models::Head head() const override { return models::Head::kSequenceClassification; }
   HeadChoice choose_head() override;
-  at::Tensor loss(const models::EncoderConfig& config, const models::EncoderOutput& output,
-                  const TrainingBatch& batch) const override;
+  at::Tensor loss(const models::EncoderOutput& output, const TrainingBatch& batch) const override;
   std::vector<at::Tensor> choices(const models::EncoderOutput& output, const TrainingBatch& batch) const override;
   std::int64_t numbers(std::int64_t example) const override;
-  void keep(const tasks::WindowOutput& output, std::int64_t example, std::span<double> numbers) const override;
   formats::Json figures(Kept kept) const override;
-  formats::Json details(Kept kept) const override;
-  formats::Json review(Kept kept) const override;
+  Findings findings(Kept kept) const override;
+  formats::Json errors(Kept kept) const override;
   void predictions(Kept kept, const WriteLine& write) const override;
-  std::string doubt(Kept kept) const override;
   std::uint64_t fingerprint() const override;
 
  protected:
@@ -38,12 +34,13 @@ class MultilabelObjective final : public Objective {
   std::int64_t width() const { return static_cast<std::int64_t>(labels_.names().size()); }
   std::vector<std::uint8_t> truth_matrix() const;
   std::vector<std::uint8_t> predicted_matrix(Kept kept) const;
+  std::string doubt(Kept kept) const;
   double mean_loss(Kept kept, std::span<const std::uint8_t> truth) const;
   void add_labels(Split split, const TextRecord& record);
 
   LabelNames labels_;
-  at::Tensor weights_;                                               // float32 [labels], or undefined
-  std::array<std::vector<std::vector<std::int64_t>>, 2> positives_;  // labels of each row, by split
+  at::Tensor weights_;                                         // float32 [labels], or undefined
+  BySplit<std::vector<std::vector<std::int64_t>>> positives_;  // labels of each row
   formats::Json group_names_ = formats::Json::object();
   std::vector<metrics::LabelGroup> groups_;
 };

@@ -26,8 +26,6 @@ namespace {
 
 using formats::Json;
 
-constexpr std::size_t kToLearn = static_cast<std::size_t>(Split::kTraining);
-constexpr std::size_t kToScore = static_cast<std::size_t>(Split::kHeldOut);
 constexpr const char* kOutside = "O";
 
 // Words with single blanks between them, and where each ends, in bytes.
@@ -72,7 +70,6 @@ struct TagObjective::Scored {
 };
 
 void TagObjective::add_sentence(Split split, const readers::TaggedSentence& sentence, const std::string& place) {
-  const auto index = static_cast<std::size_t>(split);
   const auto [text, ends] = joined_words(sentence.words);
   tasks::RunOptions run;
   run.stride = setup().data.stride;
@@ -97,7 +94,7 @@ void TagObjective::add_sentence(Split split, const readers::TaggedSentence& sent
       }
     }
     if (!row.words.empty()) {
-      words_[index].push_back(std::move(row));
+      words_[split].push_back(std::move(row));
       add_window(split, window);
     }
   }
@@ -130,7 +127,7 @@ HeadChoice TagObjective::choose_head() {
   const std::vector<std::int64_t> ids = labels_.fix_order(choice.labels);
   std::vector<std::int64_t> counts(choice.labels.size(), 0);
   std::int64_t all = 0;
-  for (Row& row : words_[kToLearn]) {
+  for (Row& row : words_[Split::kTraining]) {
     for (Word& word : row.words) {
       word.label = ids[static_cast<std::size_t>(word.label)];
       ++counts[static_cast<std::size_t>(word.label)];
@@ -147,15 +144,14 @@ at::Tensor TagObjective::labels_of(const TrainingBatch& batch) const {
   at::Tensor labels = at::full(batch.input.input_ids.sizes(), layers::kIgnoredLabel, at::kLong);
   for (std::size_t i = 0; i < batch.examples.size(); ++i) {
     auto* of_row = labels.data_ptr<std::int64_t>() + static_cast<std::int64_t>(i) * labels.size(1);
-    for (const Word& word : words_[kToLearn][static_cast<std::size_t>(batch.examples[i])].words) {
+    for (const Word& word : words_[Split::kTraining][static_cast<std::size_t>(batch.examples[i])].words) {
       of_row[batch.first(i, word.token)] = word.label;
     }
   }
   return labels;
 }
 
-at::Tensor TagObjective::loss(const models::EncoderConfig& /*config*/, const models::EncoderOutput& output,
-                              const TrainingBatch& batch) const {
+at::Tensor TagObjective::loss(const models::EncoderOutput& output, const TrainingBatch& batch) const {
   return label_loss(output.logits, labels_of(batch), {weights_, setup().label_smoothing});
 }
 
@@ -166,14 +162,14 @@ std::vector<at::Tensor> TagObjective::choices(const models::EncoderOutput& outpu
 
 // The predicted label and its nats for each word.
 std::int64_t TagObjective::numbers(std::int64_t example) const {
-  return 2 * static_cast<std::int64_t>(words_[kToScore][static_cast<std::size_t>(example)].words.size());
+  return 2 * static_cast<std::int64_t>(words_[Split::kHeldOut][static_cast<std::size_t>(example)].words.size());
 }
 
 void TagObjective::keep(const tasks::WindowOutput& output, std::int64_t example, std::span<double> kept) const {
   const std::span<const float> logits = tasks::numbers(output.logits);
   const std::size_t width = labels_.names().size();
   std::size_t at = 0;
-  for (const Word& word : words_[kToScore][static_cast<std::size_t>(example)].words) {
+  for (const Word& word : words_[Split::kHeldOut][static_cast<std::size_t>(example)].words) {
     const auto scores = logits.subspan(static_cast<std::size_t>(word.token) * width, width);
     const std::vector<double> probabilities = tasks::softmax(scores);
     kept[at++] = static_cast<double>(tasks::best(probabilities, 1).front().index);
@@ -190,7 +186,7 @@ TagObjective::Scored TagObjective::score(Kept kept) const {
   }
   std::vector<double> nats;
   std::size_t at = 0;
-  for (const Row& row : words_[kToScore]) {
+  for (const Row& row : words_[Split::kHeldOut]) {
     for (const Word& word : row.words) {
       scored.tags[row.sentence][static_cast<std::size_t>(word.number)] =
           labels_.names()[static_cast<std::size_t>(kept[at])];
@@ -218,18 +214,22 @@ Json TagObjective::figures(Kept kept) const {
   return figures;
 }
 
-Json TagObjective::details(Kept kept) const {
+Findings TagObjective::findings(Kept kept) const {
+  const Scored scored = score(kept);
   Json types = Json::array();
-  for (const metrics::EntityScores& type : score(kept).scorer.report().types) {
+  for (const metrics::EntityScores& type : scored.scorer.report().types) {
     Json one = {{"type", type.type}};
     one.update(entity_scores(type.scores));
     one["support"] = type.support;
     types.push_back(std::move(one));
   }
-  return {{"types", types}};
+  Findings found;
+  found.details["types"] = std::move(types);
+  found.doubt = doubt(scored);
+  return found;
 }
 
-Json TagObjective::review(Kept kept) const {
+Json TagObjective::errors(Kept kept) const {
   const Scored scored = score(kept);
   Json errors = Json::array();
   for (std::size_t i = 0; i < sentences_.size() && errors.size() < kMostErrors; ++i) {
@@ -249,9 +249,7 @@ Json TagObjective::review(Kept kept) const {
     }
     errors.push_back({{"text", shortened(text)}, {"truth", shortened(truth)}, {"predicted", shortened(predicted)}});
   }
-  Json review = details(kept);
-  review["errors"] = std::move(errors);
-  return review;
+  return errors;
 }
 
 void TagObjective::predictions(Kept kept, const WriteLine& write) const {
@@ -261,8 +259,7 @@ void TagObjective::predictions(Kept kept, const WriteLine& write) const {
   }
 }
 
-std::string TagObjective::doubt(Kept kept) const {
-  const Scored scored = score(kept);
+std::string TagObjective::doubt(const Scored& scored) const {
   std::int64_t wanted = 0;
   std::set<std::string, std::less<>> truth;
   std::set<std::string, std::less<>> said;
@@ -286,7 +283,7 @@ std::string TagObjective::doubt(Kept kept) const {
 
 std::uint64_t TagObjective::fingerprint() const {
   std::uint64_t print = 0;
-  for (const Row& row : words_[kToLearn]) {
+  for (const Row& row : words_[Split::kTraining]) {
     for (const Word& word : row.words) {
       print = random_bits(print, static_cast<std::uint64_t>(word.token), static_cast<std::uint64_t>(word.label));
     }

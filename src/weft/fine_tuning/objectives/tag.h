@@ -12,20 +12,17 @@ namespace weft::fine_tuning {
 /// has them (micro; f1_macro, f1_weighted), accuracy of single tags, loss.
 class TagObjective final : public Objective {
  public:
-  explicit TagObjective(Setup setup) : Objective(std::move(setup)) {}
+  explicit TagObjective(Setup setup) : Objective(std::move(setup), models::Head::kTokenClassification) {}
 
-  models::Head head() const override { return models::Head::kTokenClassification; }
   HeadChoice choose_head() override;
-  at::Tensor loss(const models::EncoderConfig& config, const models::EncoderOutput& output,
-                  const TrainingBatch& batch) const override;
+  at::Tensor loss(const models::EncoderOutput& output, const TrainingBatch& batch) const override;
   std::vector<at::Tensor> choices(const models::EncoderOutput& output, const TrainingBatch& batch) const override;
   std::int64_t numbers(std::int64_t example) const override;
   void keep(const tasks::WindowOutput& output, std::int64_t example, std::span<double> numbers) const override;
   formats::Json figures(Kept kept) const override;
-  formats::Json details(Kept kept) const override;
-  formats::Json review(Kept kept) const override;
+  Findings findings(Kept kept) const override;
+  formats::Json errors(Kept kept) const override;
   void predictions(Kept kept, const WriteLine& write) const override;
-  std::string doubt(Kept kept) const override;
   std::uint64_t fingerprint() const override;
 
  protected:
@@ -51,10 +48,11 @@ class TagObjective final : public Objective {
   at::Tensor labels_of(const TrainingBatch& batch) const;  // int64 [rows, tokens], -100 where there is none
   void add_sentence(Split split, const readers::TaggedSentence& sentence, const std::string& place);
   Scored score(Kept kept) const;
+  std::string doubt(const Scored& scored) const;
 
   LabelNames labels_;
   at::Tensor weights_;  // float32 [labels], or undefined
-  std::array<std::vector<Row>, 2> words_;
+  BySplit<std::vector<Row>> words_;
   std::vector<Sentence> sentences_;  // held out
 };
 

@@ -40,7 +40,8 @@ at::Tensor selected(const at::Tensor& rows, std::span<const std::int64_t> number
 }  // namespace
 
 EmbedObjective::EmbedObjective(Setup given)
-    : Objective(std::move(given)), modules_(setup().directory, setup().config.output_size(), setup().retrieval) {
+    : Objective(std::move(given), models::Head::kNone),
+      modules_(setup().directory, setup().config.output_size(), setup().retrieval) {
   require(setup().task.class_weights.empty(), "class_weights are for tasks with labels; embed has none");
   const std::string& loss = setup().retrieval.loss;
   loss_ = loss == "in-batch" ? Loss::kInBatch
@@ -48,8 +49,6 @@ EmbedObjective::EmbedObjective(Setup given)
           : loss == "cosent" ? Loss::kCosent
                              : Loss::kUnknown;
 }
-
-HeadChoice EmbedObjective::choose_head() { return {{}, {}, setup().config.head() != head()}; }
 
 std::vector<std::pair<std::string, std::string>> EmbedObjective::remarks() const {
   const RetrievalConfig& config = setup().retrieval;
@@ -224,13 +223,8 @@ at::Tensor EmbedObjective::of_scores(const at::Tensor& rows, const TrainingBatch
                                         : matryoshka_loss(rows, config.matryoshka_dims, weights_of(config), loss_at);
 }
 
-at::Tensor EmbedObjective::loss(const models::EncoderConfig& /*config*/, const models::EncoderOutput& output,
-                                const TrainingBatch& batch) const {
+at::Tensor EmbedObjective::loss(const models::EncoderOutput& output, const TrainingBatch& batch) const {
   return loss_ == Loss::kInBatch ? in_batch(output.logits, batch) : of_scores(output.logits, batch);
-}
-
-void EmbedObjective::keep(const tasks::WindowOutput& output, std::int64_t /*example*/, std::span<double> kept) const {
-  keep_logits(output, kept);
 }
 
 Json EmbedObjective::figures(Kept kept) const {
@@ -249,11 +243,15 @@ Json EmbedObjective::figures(Kept kept) const {
   return figures;
 }
 
-Json EmbedObjective::review(Kept kept) const { return {{"errors", held_.errors(kept, kMostErrors)}}; }
+Findings EmbedObjective::findings(Kept kept) const {
+  Findings found;
+  found.doubt = held_.doubt(kept);
+  return found;
+}
+
+Json EmbedObjective::errors(Kept kept) const { return held_.errors(kept, kMostErrors); }
 
 void EmbedObjective::predictions(Kept kept, const WriteLine& write) const { held_.predictions(kept, write); }
-
-std::string EmbedObjective::doubt(Kept kept) const { return held_.doubt(kept); }
 
 std::uint64_t EmbedObjective::fingerprint() const {
   std::uint64_t print = begins_.size();

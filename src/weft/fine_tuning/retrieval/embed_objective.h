@@ -24,8 +24,6 @@ class EmbedObjective final : public Objective {
   /// Errors: those of LearnedModules; kArgument for class weights.
   explicit EmbedObjective(Setup setup);
 
-  models::Head head() const override { return models::Head::kNone; }
-  HeadChoice choose_head() override;
   std::vector<std::pair<std::string, std::string>> remarks() const override;
   models::EncoderOutput run(models::EncoderModelImpl& model, const models::EncoderInput& input) const override;
   std::int64_t tokens_at_once() const override { return setup().retrieval.mini_batch_tokens; }
@@ -35,14 +33,12 @@ class EmbedObjective final : public Objective {
   void load(const std::filesystem::path& directory) override { modules_.load(directory); }
   RowRange row_range(Split split, std::int64_t example) const override;
   std::int64_t examples(Split split) const override;
-  at::Tensor loss(const models::EncoderConfig& config, const models::EncoderOutput& output,
-                  const TrainingBatch& batch) const override;
+  at::Tensor loss(const models::EncoderOutput& output, const TrainingBatch& batch) const override;
   std::int64_t numbers(std::int64_t /*example*/) const override { return modules_.width(); }
-  void keep(const tasks::WindowOutput& output, std::int64_t example, std::span<double> numbers) const override;
   formats::Json figures(Kept kept) const override;
-  formats::Json review(Kept kept) const override;
+  Findings findings(Kept kept) const override;
+  formats::Json errors(Kept kept) const override;
   void predictions(Kept kept, const WriteLine& write) const override;
-  std::string doubt(Kept kept) const override;
   std::uint64_t fingerprint() const override;
 
  protected:

@@ -33,7 +33,7 @@ double binary_cross_entropy(double logit, double label) { return softplus(logit)
 
 }  // namespace
 
-RerankObjective::RerankObjective(Setup given) : Objective(std::move(given)) {
+RerankObjective::RerankObjective(Setup given) : Objective(std::move(given), models::Head::kSequenceClassification) {
   require(setup().task.class_weights.empty(), "class_weights are for tasks with labels by name; rerank has none");
   sentence_ = checkpoint::read_sentence_directory(setup().directory);
   if (sentence_ && !sentence_->is_cross_encoder()) {
@@ -56,7 +56,7 @@ void RerankObjective::add(Split split, const TextGroup& group, ReadSummary& summ
     values.push_back(0.0);
   }
   add_rows(split, pairs, summary);  // all of the record or nothing
-  Labels& labels = labels_[static_cast<std::size_t>(split)];
+  Labels& labels = labels_[split];
   const auto [found, is_new] = labels.numbers.emplace(group.query, std::ssize(labels.texts));
   if (is_new) {
     labels.texts.push_back(group.query);
@@ -170,8 +170,7 @@ std::int64_t RerankObjective::examples(Split split) const {
                                                : std::max<std::int64_t>(std::ssize(begins_) - 1, 0);
 }
 
-at::Tensor RerankObjective::loss(const models::EncoderConfig& /*config*/, const models::EncoderOutput& output,
-                                 const TrainingBatch& batch) const {
+at::Tensor RerankObjective::loss(const models::EncoderOutput& output, const TrainingBatch& batch) const {
   const std::vector<double>& all = labels(Split::kTraining).values;
   std::vector<double> wanted;
   std::vector<std::int64_t> sizes;
@@ -183,10 +182,6 @@ at::Tensor RerankObjective::loss(const models::EncoderConfig& /*config*/, const 
   const at::Tensor logits = output.logits.flatten();
   const at::Tensor labels = at::tensor(wanted, at::kDouble);
   return softmax_ ? list_loss(logits, labels, sizes) : binary_loss(logits, labels);
-}
-
-void RerankObjective::keep(const tasks::WindowOutput& output, std::int64_t /*example*/, std::span<double> kept) const {
-  keep_logits(output, kept);
 }
 
 double RerankObjective::score(double logit) const {
@@ -202,6 +197,45 @@ std::vector<std::vector<std::size_t>> RerankObjective::rows_by_query() const {
   return rows;
 }
 
+std::vector<double> RerankObjective::losses(Kept kept) const {
+  const Labels& held = labels(Split::kHeldOut);
+  std::vector<double> losses;
+  losses.reserve(kept.size());
+  for (std::size_t row = 0; row < kept.size(); ++row) {
+    losses.push_back(binary_cross_entropy(kept[row], held.values[row]));
+  }
+  return losses;
+}
+
+Json RerankObjective::ranking_figures(Kept kept) const {
+  const Labels& held = labels(Split::kHeldOut);
+  metrics::RankingAverage average;
+  for (const std::vector<std::size_t>& rows : rows_by_query()) {
+    std::vector<std::string> ids;
+    std::vector<metrics::RankedText> texts;
+    ids.reserve(rows.size());
+    texts.reserve(rows.size());
+    for (const std::size_t row : rows) {
+      ids.push_back(concat(1000000000000ULL + row));  // as long as each other: bytes compare as numbers
+    }
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      texts.push_back({kept[rows[i]], held.values[rows[i]], ids[i]});
+    }
+    average.add(metrics::ranked_relevance(std::move(texts)));
+  }
+  const std::optional<metrics::RankingFigures> found = average.figures();
+  Json figures = Json::object();
+  const auto add_figure = [&](const char* name, double metrics::RankingFigures::* member) {
+    figures[name] = found ? Json((*found).*member) : Json(nullptr);
+  };
+  add_figure("ndcg_at_10", &metrics::RankingFigures::ndcg_at_10);
+  add_figure("mrr_at_10", &metrics::RankingFigures::mrr_at_10);
+  add_figure("map", &metrics::RankingFigures::map);
+  add_figure("recall_at_1", &metrics::RankingFigures::recall_at_1);
+  add_figure("recall_at_10", &metrics::RankingFigures::recall_at_10);
+  return figures;
+}
+
 Json RerankObjective::figures(Kept kept) const {
   const Labels& held = labels(Split::kHeldOut);
   Json figures = Json::object();
@@ -214,72 +248,37 @@ Json RerankObjective::figures(Kept kept) const {
     figures["pearson"] = formats::or_null(metrics::pearson(held.values, scores));
     figures["spearman"] = formats::or_null(metrics::spearman(held.values, scores));
   }
-  const std::vector<std::vector<std::size_t>> by_query = rows_by_query();
-  if (by_query.size() < held.values.size()) {
-    metrics::RankingAverage average;
-    for (const std::vector<std::size_t>& rows : by_query) {
-      std::vector<std::string> ids;
-      std::vector<metrics::RankedText> texts;
-      ids.reserve(rows.size());
-      texts.reserve(rows.size());
-      for (const std::size_t row : rows) {
-        ids.push_back(concat(1000000000000ULL + row));  // as long as each other: bytes compare as numbers
-      }
-      for (std::size_t i = 0; i < rows.size(); ++i) {
-        texts.push_back({kept[rows[i]], held.values[rows[i]], ids[i]});
-      }
-      average.add(metrics::ranked_relevance(std::move(texts)));
-    }
-    const std::optional<metrics::RankingFigures> found = average.figures();
-    const auto add_figure = [&](const char* name, double metrics::RankingFigures::* member) {
-      figures[name] = found ? Json((*found).*member) : Json(nullptr);
-    };
-    add_figure("ndcg_at_10", &metrics::RankingFigures::ndcg_at_10);
-    add_figure("mrr_at_10", &metrics::RankingFigures::mrr_at_10);
-    add_figure("map", &metrics::RankingFigures::map);
-    add_figure("recall_at_1", &metrics::RankingFigures::recall_at_1);
-    add_figure("recall_at_10", &metrics::RankingFigures::recall_at_10);
+  if (held.texts.size() < held.values.size()) {
+    figures.update(ranking_figures(kept));
   }
-  std::vector<double> losses;
-  losses.reserve(kept.size());
-  for (std::size_t row = 0; row < kept.size(); ++row) {
-    losses.push_back(binary_cross_entropy(kept[row], held.values[row]));
-  }
-  figures["loss"] = metrics::mean(losses);
+  figures["loss"] = metrics::mean(losses(kept));
   return figures;
 }
 
-Json RerankObjective::review(Kept kept) const {
-  const Labels& held = labels(Split::kHeldOut);
-  std::vector<double> losses;
-  losses.reserve(kept.size());
-  for (std::size_t row = 0; row < kept.size(); ++row) {
-    losses.push_back(binary_cross_entropy(kept[row], held.values[row]));
+Findings RerankObjective::findings(Kept kept) const {
+  Findings found;
+  if (const auto one = one_number(kept, labels(Split::kHeldOut).values)) {
+    found.doubt = concat("the model gives the score ", score(one->given), " for each of the ", kept.size(),
+                         " held-out pairs, whose labels go from ", one->low, " to ", one->high, kMore);
   }
+  return found;
+}
+
+Json RerankObjective::errors(Kept kept) const {
+  const Labels& held = labels(Split::kHeldOut);
   Json errors = Json::array();
-  for (const std::size_t row : largest(losses, kMostErrors)) {
+  for (const std::size_t row : largest(losses(kept), kMostErrors)) {
     errors.push_back({{"text", row_text(Split::kHeldOut, static_cast<std::int64_t>(row))},
                       {"truth", held.values[row]},
                       {"predicted", score(kept[row])}});
   }
-  return {{"errors", errors}};
+  return errors;
 }
 
 void RerankObjective::predictions(Kept kept, const WriteLine& write) const {
   for (std::size_t row = 0; row < kept.size(); ++row) {
     write({{"score", score(kept[row])}, {"truth", labels(Split::kHeldOut).values[row]}});
   }
-}
-
-std::string RerankObjective::doubt(Kept kept) const {
-  const std::vector<double>& truth = labels(Split::kHeldOut).values;
-  const auto [least, most] = std::minmax_element(kept.begin(), kept.end());
-  const auto [low, high] = std::minmax_element(truth.begin(), truth.end());
-  const bool one_number = kept.size() > 1 && *most - *least <= 1e-6 * std::max(std::abs(*least), std::abs(*most));
-  return one_number && *high > *low
-             ? concat("the model gives the score ", score(*least), " for each of the ", kept.size(),
-                      " held-out pairs, whose labels go from ", *low, " to ", *high, kMore)
-             : std::string();
 }
 
 std::uint64_t RerankObjective::fingerprint() const {

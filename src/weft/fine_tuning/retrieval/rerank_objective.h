@@ -25,21 +25,18 @@ class RerankObjective final : public Objective {
   /// Errors: kArgument for class weights.
   explicit RerankObjective(Setup setup);
 
-  models::Head head() const override { return models::Head::kSequenceClassification; }
   HeadChoice choose_head() override;
   std::vector<std::pair<std::string, std::string>> remarks() const override;
   std::int64_t tokens_at_once() const override { return setup().retrieval.mini_batch_tokens; }
   void save(const std::filesystem::path& directory) const override;
   RowRange row_range(Split split, std::int64_t example) const override;
   std::int64_t examples(Split split) const override;
-  at::Tensor loss(const models::EncoderConfig& config, const models::EncoderOutput& output,
-                  const TrainingBatch& batch) const override;
+  at::Tensor loss(const models::EncoderOutput& output, const TrainingBatch& batch) const override;
   std::int64_t numbers(std::int64_t /*example*/) const override { return 1; }
-  void keep(const tasks::WindowOutput& output, std::int64_t example, std::span<double> numbers) const override;
   formats::Json figures(Kept kept) const override;
-  formats::Json review(Kept kept) const override;
+  Findings findings(Kept kept) const override;
+  formats::Json errors(Kept kept) const override;
   void predictions(Kept kept, const WriteLine& write) const override;
-  std::string doubt(Kept kept) const override;
   std::uint64_t fingerprint() const override;
 
  protected:
@@ -60,13 +57,15 @@ class RerankObjective final : public Objective {
   void make_lists();
   double score(double logit) const;
   std::vector<std::vector<std::size_t>> rows_by_query() const;
+  std::vector<double> losses(Kept kept) const;
+  formats::Json ranking_figures(Kept kept) const;
 
-  const Labels& labels(Split split) const { return labels_[static_cast<std::size_t>(split)]; }
+  const Labels& labels(Split split) const { return labels_[split]; }
 
   std::optional<checkpoint::SentenceDirectory> sentence_;  // what the library wrote of a cross-encoder, or nothing
   bool softmax_ = false;
   bool settled_ = false;  // whether softmax_ is
-  std::array<Labels, 2> labels_;
+  BySplit<Labels> labels_;
   std::vector<std::int64_t> ends_;    // of each record's rows, training split
   std::vector<std::int64_t> begins_;  // of examples, where a query is one; the end behind the last
 };

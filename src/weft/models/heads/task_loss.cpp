@@ -18,6 +18,11 @@ at::Tensor wide(const at::Tensor& logits) {
   return logits.scalar_type() == at::kDouble ? logits : logits.to(at::kFloat);
 }
 
+at::Tensor like_logits(const at::Tensor& labels, const at::Tensor& logits) {
+  require(labels.numel() == logits.numel(), "loss: labels have shape ", labels.sizes(), ", logits ", logits.sizes());
+  return labels.reshape(logits.sizes()).to(wide(logits).scalar_type());
+}
+
 at::Tensor counted_cross_entropy(const at::Tensor& logits, const at::Tensor& labels, std::int64_t ignored) {
   const at::Tensor counts = labels.ne(ignored);
   const at::Tensor wrong = counts.logical_and(labels.lt(0).logical_or(labels.ge(logits.size(1))));
@@ -57,10 +62,15 @@ at::Tensor classification_loss(const EncoderConfig& config, const at::Tensor& lo
   if (problem == "single_label_classification") {
     return cross_entropy(logits, labels.flatten());
   }
-  require(labels.numel() == logits.numel(), "loss: labels have shape ", labels.sizes(), ", logits ", logits.sizes());
-  const at::Tensor targets = labels.reshape(logits.sizes()).to(wide(logits).scalar_type());
-  return problem == "regression" ? at::mse_loss(wide(logits), targets)
-                                 : at::binary_cross_entropy_with_logits(wide(logits), targets);
+  return problem == "regression" ? regression_loss(logits, labels) : multi_label_loss(logits, labels);
+}
+
+at::Tensor regression_loss(const at::Tensor& logits, const at::Tensor& targets) {
+  return at::mse_loss(wide(logits), like_logits(targets, logits));
+}
+
+at::Tensor multi_label_loss(const at::Tensor& logits, const at::Tensor& targets) {
+  return at::binary_cross_entropy_with_logits(wide(logits), like_logits(targets, logits));
 }
 
 at::Tensor cross_entropy(const at::Tensor& logits, const at::Tensor& labels) {

@@ -13,6 +13,11 @@ std::string problem_type_of(const EncoderConfig& config, const at::Tensor& label
 /// logits [B, labels]; labels as problem_type_of() says.
 at::Tensor classification_loss(const EncoderConfig& config, const at::Tensor& logits, const at::Tensor& labels);
 
+/// The mean of squared differences, and the binary cross entropy of every label; `targets` are numbers of any type, as
+/// many as the logits.
+at::Tensor regression_loss(const at::Tensor& logits, const at::Tensor& targets);
+at::Tensor multi_label_loss(const at::Tensor& logits, const at::Tensor& targets);
+
 /// logits [T, classes], labels int64 [T], -100 is ignored.
 at::Tensor cross_entropy(const at::Tensor& logits, const at::Tensor& labels);
 
