@@ -13,12 +13,12 @@
 #include "weft/cli/field_flags.h"
 #include "weft/cli/help.h"
 #include "weft/cli/output.h"
-#include "weft/cli/pattern/figures_json.h"
 #include "weft/cli/pattern/pattern_site.h"
 #include "weft/cli/threads.h"
 #include "weft/cli/watched_progress.h"
 #include "weft/core/error.h"
 #include "weft/inspect/cost/model_cost.h"
+#include "weft/page/figures_json.h"
 
 namespace weft::cli {
 namespace {
@@ -140,8 +140,8 @@ void show_cost(const CostOptions& options) {
               {"length", config.length},
               {"estimated", costs.sparse_is_sampled},
               {"shape", formats::to_json(shape)},
-              {"sparse", cost_json(costs.sparse)},
-              {"dense", cost_json(costs.dense)},
+              {"sparse", page::cost_json(costs.sparse)},
+              {"dense", page::cost_json(costs.dense)},
               {"crossover_length", formats::or_null(costs.crossover.inference)},
               {"training_crossover_length", formats::or_null(costs.crossover.training)}});
 }

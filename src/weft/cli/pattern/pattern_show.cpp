@@ -12,13 +12,13 @@
 #include "weft/cli/field_flags.h"
 #include "weft/cli/help.h"
 #include "weft/cli/output.h"
-#include "weft/cli/pattern/figures_json.h"
 #include "weft/cli/pattern/pattern_site.h"
 #include "weft/cli/printing/visible_output.h"
 #include "weft/core/files.h"
 #include "weft/core/quote.h"
 #include "weft/inspect/picture/canvas.h"
 #include "weft/inspect/picture/terminal.h"
+#include "weft/page/figures_json.h"
 #include "weft/pattern/pattern.h"
 
 namespace weft::cli {
@@ -156,7 +156,7 @@ void show(const ShowOptions& options) {
   const inspect::Picture picture = inspect::make_picture(pattern, request);
   write_figures(picture, config);
   if (options.json) {
-    print_json(picture_json(picture));
+    print_json(page::picture_json(picture));
   } else if (!writes) {
     print_as_it_is(terminal_picture(picture, style));
   } else {

@@ -13,7 +13,6 @@
 #include "weft/cli/field_flags.h"
 #include "weft/cli/help.h"
 #include "weft/cli/output.h"
-#include "weft/cli/pattern/figures_json.h"
 #include "weft/cli/pattern/pattern_site.h"
 #include "weft/cli/threads.h"
 #include "weft/cli/watched_progress.h"
@@ -23,6 +22,7 @@
 #include "weft/inspect/cost/layout_work.h"
 #include "weft/inspect/graph/statistics.h"
 #include "weft/inspect/picture/picture.h"
+#include "weft/page/figures_json.h"
 #include "weft/pattern/compile/stride_columns.h"
 
 namespace weft::cli {
@@ -222,7 +222,7 @@ void show_stats(const StatsOptions& options) {
   const Columns columns = pattern::strides_in_columns(pattern, bound.site);
   bar.reset();
   if (options.json) {
-    formats::Json json = stats_json(pattern.to_string(), found);
+    formats::Json json = page::stats_json(pattern.to_string(), found);
     json["columns"] = columns_json(columns);
     json["seconds"] = seconds_json(seconds);
     print_json(json);

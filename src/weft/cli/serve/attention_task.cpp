@@ -10,10 +10,10 @@
 #include "weft/cli/serve/request_cost.h"
 #include "weft/cli/serve/served_model.h"
 #include "weft/cli/serve/task_schemas.h"
-#include "weft/cli/viewer/page.h"
 #include "weft/core/error.h"
 #include "weft/tasks/profile/observed_layers.h"
 #include "weft/tasks/viewer/row_lists.h"
+#include "weft/viewer/page.h"
 
 namespace weft::cli {
 namespace {
@@ -56,7 +56,7 @@ tasks::AttentionView view_of_document(const ViewOfText& view_of, const tasks::Do
 formats::Json viewed(const ViewOfText& view_of, const tasks::Document& document, const tasks::ViewOptions& options) {
   tasks::AttentionView view = view_of_document(view_of, document, options);
   tasks::shorten_lists(view, kMostViewedBytes);
-  formats::Json data = attention_data(view);
+  formats::Json data = viewer::attention_data(view);
   require_shown(data);
   return data;
 }

@@ -11,14 +11,13 @@
 
 #include <ATen/Parallel.h>
 
+#include "weft/cli/bench/calibration_file.h"
 #include "weft/cli/commands/tensor_commands.h"
 #include "weft/cli/failure.h"
 #include "weft/cli/field_flags.h"
 #include "weft/cli/help.h"
 #include "weft/cli/memory_size.h"
 #include "weft/cli/output.h"
-#include "weft/cli/page/model_card.h"
-#include "weft/cli/page/page_routes.h"
 #include "weft/cli/serve/memory_account.h"
 #include "weft/cli/serve/served_model.h"
 #include "weft/cli/serve/served_routes.h"
@@ -29,6 +28,8 @@
 #include "weft/core/system/machine_memory.h"
 #include "weft/core/system/message_output.h"
 #include "weft/hub/models.h"
+#include "weft/page/model_card.h"
+#include "weft/page/page_routes.h"
 #include "weft/server/cross_origin.h"
 #include "weft/server/server.h"
 
@@ -181,7 +182,7 @@ void run_serve(const ServeCommand& command) {
     const auto& [name, directory, opened] = directories[i];
     models.push_back(open_served_model(name, opened, settings));
     models.back().memory = account_json(accounts[i]);
-    cards[name] = model_card(opened.root(), opened.path(), opened.json());
+    cards[name] = page::model_card(opened.root(), opened.path(), opened.json());
     if (!models.back().mask_token.empty()) {
       cards[name]["mask_token"] = models.back().mask_token;
     }
@@ -189,8 +190,8 @@ void run_serve(const ServeCommand& command) {
   // Many clients wait for many requests at a time: /metrics shows them, and bars of single ones would fill the log.
   silence_progress();
   server::Router router = routes_of(models, config);
-  add_card_routes(router, cards);
-  add_page_routes(router, at::get_num_threads());
+  page::add_card_routes(router, cards);
+  page::add_page_routes(router, find_rates({}, at::get_num_threads()));
   server::run_server(
       config, std::move(router),
       [&](const std::string& where) { print_start(command, where, models, accounts, limits); },

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // The data of the page as JSON inside a script element, numbers compressed; viewer.js reads it.
-#include "weft/cli/viewer/page.h"
+#include "weft/viewer/page.h"
 
 #include <string_view>
 
-#include "weft/cli/viewer/assets.h"
-#include "weft/cli/viewer/cell_codes.h"
 #include "weft/core/work/pieces.h"
 #include "weft/formats/config_json.h"
+#include "weft/page/viewer_files.h"
 #include "weft/report/html.h"
+#include "weft/viewer/cell_codes.h"
 
-namespace weft::cli {
+namespace weft::viewer {
 namespace {
 
 using formats::Json;
@@ -113,9 +113,9 @@ std::string page_beginning(const Json& unseen, const std::string& model, const s
 std::string attention_page(const tasks::AttentionView& view, const std::string& model) {
   const Json data = attention_data(view);
   return page_beginning(data["unseen"], model,
-                        "<style>" + std::string(base_style()) + std::string(viewer_style()) + "</style>") +
+                        "<style>" + std::string(page::base_style()) + std::string(page::viewer_style()) + "</style>") +
          "</main><script type=\"application/json\" id=\"data\">" + script_text(data) + "</script>\n<script>" +
-         std::string(viewer_script()) + "</script></body></html>\n";
+         std::string(page::viewer_script()) + "</script></body></html>\n";
 }
 
 std::string served_page(const Json& unseen, const std::string& model) {
@@ -125,4 +125,4 @@ std::string served_page(const Json& unseen, const std::string& model) {
          "src=\"/viewer.js\"></script></body></html>\n";
 }
 
-}  // namespace weft::cli
+}  // namespace weft::viewer

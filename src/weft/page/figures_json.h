@@ -9,7 +9,7 @@
 #include "weft/inspect/graph/statistics.h"
 #include "weft/inspect/picture/picture.h"
 
-namespace weft::cli {
+namespace weft::page {
 
 /// The figures below a picture, without the picture.
 formats::Json picture_json(const inspect::Picture& picture);
@@ -20,4 +20,4 @@ formats::Json stats_json(const std::string& expression, const inspect::GraphStat
 /// Operations, bytes and seconds; null where the machine was not calibrated.
 formats::Json cost_json(const inspect::ModelCost& cost);
 
-}  // namespace weft::cli
+}  // namespace weft::page

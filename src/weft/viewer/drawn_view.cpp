@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // A question names what the page shows; the request that it becomes says what is computed.
-#include "weft/cli/viewer/drawn_view.h"
+#include "weft/viewer/drawn_view.h"
 
 #include <algorithm>
 #include <utility>
 
-#include "weft/cli/viewer/cell_codes.h"
-#include "weft/cli/viewer/page.h"
 #include "weft/core/error.h"
+#include "weft/viewer/cell_codes.h"
+#include "weft/viewer/page.h"
 
-namespace weft::cli {
+namespace weft::viewer {
 namespace {
 
 using attention::PictureRequest;
@@ -179,4 +179,4 @@ Json view_json(const ServedView& served) {
   return data;
 }
 
-}  // namespace weft::cli
+}  // namespace weft::viewer

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a reader waits for is drawn beside the small pictures of the grid, which wait for each other.
-#include "weft/cli/viewer/served_view.h"
+#include "weft/viewer/served_view.h"
 
 #include <optional>
 #include <string_view>
 #include <utility>
 
-#include "weft/cli/viewer/assets.h"
-#include "weft/cli/viewer/page.h"
+#include "weft/page/viewer_files.h"
 #include "weft/server/schemas.h"
+#include "weft/viewer/page.h"
 
-namespace weft::cli {
+namespace weft::viewer {
 namespace {
 
 using formats::Json;
@@ -85,8 +85,9 @@ server::Router view_routes(std::shared_ptr<const ServedView> served) {
   server::Router router;
   const Json view = view_json(*served);
   add_file(router, "/", "text/html; charset=utf-8", served_page(view["unseen"], served->model));
-  add_file(router, "/viewer.js", "text/javascript; charset=utf-8", std::string(viewer_script()));
-  add_file(router, "/viewer.css", "text/css; charset=utf-8", std::string(base_style()) + std::string(viewer_style()));
+  add_file(router, "/viewer.js", "text/javascript; charset=utf-8", std::string(page::viewer_script()));
+  add_file(router, "/viewer.css", "text/css; charset=utf-8",
+           std::string(page::base_style()) + std::string(page::viewer_style()));
   router.add("GET", "/v1/view", [view](const server::Request&) -> server::Answer { return server::json_reply(view); },
              {.summary = "The texts, and the parts of the model that have heads to draw.",
               .answer = server::open_object_schema({{"parts", server::array_schema(Json::object())}}, {"parts"})});
@@ -113,4 +114,4 @@ void draw_first_head(const ServedView& served) {
   }
 }
 
-}  // namespace weft::cli
+}  // namespace weft::viewer

@@ -6,7 +6,7 @@
 #include <span>
 #include <string_view>
 
-namespace weft::cli {
+namespace weft::page {
 
 struct GalleryPattern {
   std::string_view title;
@@ -19,4 +19,4 @@ struct GalleryPattern {
 
 std::span<const GalleryPattern> pattern_gallery();
 
-}  // namespace weft::cli
+}  // namespace weft::page

@@ -13,7 +13,7 @@
 #include "weft/inspect/cost/model_cost.h"
 #include "weft/pattern/pattern.h"
 
-namespace weft::cli {
+namespace weft::page {
 
 /// An expression and where it is asked at. Lengths, heads and layers are bounded, so that no expression holds others up
 /// for long.
@@ -47,4 +47,4 @@ struct PatternQuestion {
 formats::Json pattern_answer(const pattern::Pattern& pattern, const PatternQuestion& question,
                              const std::optional<inspect::MachineRates>& rates);
 
-}  // namespace weft::cli
+}  // namespace weft::page

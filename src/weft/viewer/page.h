@@ -8,7 +8,7 @@
 #include "weft/formats/config_json.h"
 #include "weft/tasks/viewer/attention_view.h"
 
-namespace weft::cli {
+namespace weft::viewer {
 
 /// `model` is what the page says it shows. Cells are sent as bytes, a power of two with 254 steps: the page is for
 /// looking. Rows are sent as float32 and exact.
@@ -21,4 +21,4 @@ std::string served_page(const formats::Json& unseen, const std::string& model);
 /// What the script of the page shows, viewer.js; "unseen" has a line for each part without weights.
 formats::Json attention_data(const tasks::AttentionView& view);
 
-}  // namespace weft::cli
+}  // namespace weft::viewer

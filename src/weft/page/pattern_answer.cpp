@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // A picture's cells go as packed bytes; what takes time, drawing random keys, is counted before it is done.
-#include "weft/cli/page/pattern_answer.h"
+#include "weft/page/pattern_answer.h"
 
 #include <algorithm>
 #include <cmath>
 #include <string_view>
 #include <utility>
 
-#include "weft/cli/pattern/figures_json.h"
 #include "weft/core/error.h"
 #include "weft/core/work/pieces.h"
 #include "weft/formats/packed_text.h"
 #include "weft/inspect/picture/style.h"
 #include "weft/inspect/survey/survey.h"
+#include "weft/page/figures_json.h"
 
-namespace weft::cli {
+namespace weft::page {
 namespace {
 
 using formats::Json;
@@ -122,4 +122,4 @@ Json pattern_answer(const pattern::Pattern& pattern, const PatternQuestion& ques
   return json;
 }
 
-}  // namespace weft::cli
+}  // namespace weft::page

@@ -7,9 +7,9 @@
 #include "weft/inspect/picture/heat.h"
 #include "weft/tasks/viewer/attention_view.h"
 
-namespace weft::cli {
+namespace weft::viewer {
 
 /// A line for each part that has something to show, a panel for each head: the mean weight of the edges of a cell.
 inspect::HeatFigure attention_figure(const tasks::AttentionView& view, const std::string& model);
 
-}  // namespace weft::cli
+}  // namespace weft::viewer

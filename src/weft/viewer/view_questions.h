@@ -6,7 +6,7 @@
 
 #include "weft/core/fields.h"
 
-namespace weft::cli {
+namespace weft::viewer {
 
 constexpr double kFurthestPosition = 2147483648.0;
 
@@ -65,4 +65,4 @@ struct RowQuestion {
   }
 };
 
-}  // namespace weft::cli
+}  // namespace weft::viewer

@@ -7,16 +7,15 @@
 #include <utility>
 #include <vector>
 
-#include "weft/cli/bench/calibration_file.h"
-#include "weft/cli/page/page_routes.h"
-#include "weft/cli/page/pattern_answer.h"
-#include "weft/cli/page/pattern_gallery.h"
 #include "weft/core/error.h"
+#include "weft/page/page_routes.h"
+#include "weft/page/pattern_answer.h"
+#include "weft/page/pattern_gallery.h"
 #include "weft/pattern/language/lexer.h"
 #include "weft/pattern/language/names.h"
 #include "weft/server/schemas.h"
 
-namespace weft::cli {
+namespace weft::page {
 namespace {
 
 using formats::Json;
@@ -107,17 +106,15 @@ server::Operation pattern_operation() {
 
 }  // namespace
 
-void add_pattern_routes(server::Router& router, std::int64_t threads) {
+void add_pattern_routes(server::Router& router, const std::optional<inspect::MachineRates>& rates) {
   router.add(
       "GET", "/v1/patterns",
       [json = language()](const server::Request&) -> server::Answer { return server::json_reply(json); },
       language_operation());
   router.add(
       "POST", "/v1/pattern",
-      [rates = find_rates({}, threads)](const server::Request& request) -> server::Answer {
-        return pattern_work(request, rates);
-      },
+      [rates](const server::Request& request) -> server::Answer { return pattern_work(request, rates); },
       pattern_operation());
 }
 
-}  // namespace weft::cli
+}  // namespace weft::page

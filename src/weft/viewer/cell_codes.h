@@ -5,7 +5,7 @@
 #include "weft/attention/profile/head_picture.h"
 #include "weft/formats/config_json.h"
 
-namespace weft::cli {
+namespace weft::viewer {
 
 /// Powers of two that the codes 1 to 255 of a cell stand for, by measure; 0 is a cell without edges.
 formats::Json cell_scales();
@@ -19,4 +19,4 @@ formats::Json head_json(const attention::HeadPicture& picture);
 /// The same, and "top_key" and "top_weight": all of a whole head.
 formats::Json picture_json(const attention::HeadPicture& picture);
 
-}  // namespace weft::cli
+}  // namespace weft::viewer

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The table of the gallery.
-#include "weft/cli/page/pattern_gallery.h"
+#include "weft/page/pattern_gallery.h"
 
-namespace weft::cli {
+namespace weft::page {
 namespace {
 
 constexpr GalleryPattern kGallery[] = {
@@ -34,4 +34,4 @@ constexpr GalleryPattern kGallery[] = {
 
 std::span<const GalleryPattern> pattern_gallery() { return kGallery; }
 
-}  // namespace weft::cli
+}  // namespace weft::page

@@ -5,10 +5,10 @@
 
 #include <memory>
 
-#include "weft/cli/viewer/drawn_view.h"
 #include "weft/server/router.h"
+#include "weft/viewer/drawn_view.h"
 
-namespace weft::cli {
+namespace weft::viewer {
 
 /// GET / with its script and style, GET /v1/view, and POST /v1/head, /v1/tile and /v1/row, which draw.
 server::Router view_routes(std::shared_ptr<const ServedView> served);
@@ -16,4 +16,4 @@ server::Router view_routes(std::shared_ptr<const ServedView> served);
 /// Draws the head that the page shows first, so that nobody waits for it.
 void draw_first_head(const ServedView& served);
 
-}  // namespace weft::cli
+}  // namespace weft::viewer

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The assembler reads the files as they are, each behind its length. WEFT_PAGE_DIRECTORY is their folder, as CMake
 // knows it. The two lists of names must be in the same order.
-#include "weft/cli/page/page_files.h"
+#include "weft/page/page_files.h"
 
 #include <array>
 #include <cstdint>
 #include <cstring>
 
-#include "weft/cli/viewer/assets.h"
+#include "weft/page/viewer_files.h"
 
 asm(".pushsection .rodata,\"a\",@progbits\n"
     ".balign 8\n"
@@ -28,7 +28,7 @@ extern "C" {
 [[gnu::visibility("hidden")]] extern const char kPageFilesBegin[];
 }
 
-namespace weft::cli {
+namespace weft::page {
 namespace {
 
 constexpr std::string_view kHtml = "text/html; charset=utf-8";
@@ -75,4 +75,4 @@ std::vector<PageFile> page_files() {
   return files;
 }
 
-}  // namespace weft::cli
+}  // namespace weft::page

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-namespace weft::cli {
+namespace weft::page {
 
 struct PageFile {
   std::string_view path;  ///< "/page.css"
@@ -16,4 +16,4 @@ struct PageFile {
 /// All of them; "/" is the first.
 std::vector<PageFile> page_files();
 
-}  // namespace weft::cli
+}  // namespace weft::page

@@ -9,7 +9,7 @@
 #include "weft/formats/config_json.h"
 #include "weft/server/router.h"
 
-namespace weft::cli {
+namespace weft::page {
 
 /// An object of the facts that are known: the text is that of `directory`, and the facts are those of `model`, the
 /// folder with the weights (the same, or one below it), and of `config`, its config.json. Files that are not there, are
@@ -20,4 +20,4 @@ formats::Json model_card(const std::filesystem::path& directory, const std::file
 /// GET /v1/models/NAME: the card of each model.
 void add_card_routes(server::Router& router, const std::map<std::string, formats::Json>& cards);
 
-}  // namespace weft::cli
+}  // namespace weft::page

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Several families name the same fact differently; the first name that is there counts.
-#include "weft/cli/page/model_card.h"
+#include "weft/page/model_card.h"
 
 #include <array>
 #include <cstdint>
@@ -13,7 +13,7 @@
 #include "weft/core/files.h"
 #include "weft/core/utf8_sequence.h"
 
-namespace weft::cli {
+namespace weft::page {
 namespace {
 
 using formats::Json;
@@ -150,4 +150,4 @@ void add_card_routes(server::Router& router, const std::map<std::string, Json>& 
   }
 }
 
-}  // namespace weft::cli
+}  // namespace weft::page

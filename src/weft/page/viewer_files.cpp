@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The assembler reads the files as they are. WEFT_VIEWER_DIRECTORY is their folder, as CMake knows it.
-#include "weft/cli/viewer/assets.h"
+#include "weft/page/viewer_files.h"
 
 asm(".pushsection .rodata,\"a\",@progbits\n"
     "kViewerScriptBegin: .incbin \"" WEFT_VIEWER_DIRECTORY
@@ -25,7 +25,7 @@ extern "C" {
 [[gnu::visibility("hidden")]] extern const char kBaseStyleEnd[];
 }
 
-namespace weft::cli {
+namespace weft::page {
 
 std::string_view viewer_script() { return {kViewerScriptBegin, kViewerScriptEnd}; }
 
@@ -33,4 +33,4 @@ std::string_view viewer_style() { return {kViewerStyleBegin, kViewerStyleEnd}; }
 
 std::string_view base_style() { return {kBaseStyleBegin, kBaseStyleEnd}; }
 
-}  // namespace weft::cli
+}  // namespace weft::page

@@ -20,9 +20,6 @@
 #include "weft/cli/output.h"
 #include "weft/cli/tasks/text_input.h"
 #include "weft/cli/threads.h"
-#include "weft/cli/viewer/figure.h"
-#include "weft/cli/viewer/page.h"
-#include "weft/cli/viewer/served_view.h"
 #include "weft/core/files.h"
 #include "weft/core/log.h"
 #include "weft/core/number.h"
@@ -34,6 +31,9 @@
 #include "weft/tasks/viewer/row_lists.h"
 #include "weft/tasks/viewer/view_text.h"
 #include "weft/training/run/run_of_model.h"
+#include "weft/viewer/figure.h"
+#include "weft/viewer/page.h"
+#include "weft/viewer/served_view.h"
 
 namespace weft::cli {
 namespace {
@@ -202,7 +202,7 @@ void serve_attention(const AttentionCommand& command, const AttentionPageConfig&
                      const tasks::Document& document, tasks::ViewOptions options) {
   check_served(command);
   const server::ServerConfig address = server_at(command.serve);
-  auto served = std::make_shared<ServedView>();
+  auto served = std::make_shared<viewer::ServedView>();
   served->kept = std::make_shared<tasks::KeptAttention>();
   served->model = command.run;
   served->cells = config.cells;
@@ -210,15 +210,15 @@ void serve_attention(const AttentionCommand& command, const AttentionPageConfig&
   options.kept = served->kept;
   served->view = view_of(checkpoint::open_model(command.run), document, options);
   if (config.layers.empty() && config.heads.empty()) {
-    add_rollout(*served);
+    viewer::add_rollout(*served);
   }
   Json summary = summary_of_view(served->view);
   summary["dtype"] = options.products;
   require_something(summary, command.run);
   summary["kept_bytes"] = served->kept->bytes();
-  draw_first_head(*served);
+  viewer::draw_first_head(*served);
   silence_progress();
-  server::run_server(address, view_routes(served), [&](const std::string& where) {
+  server::run_server(address, viewer::view_routes(served), [&](const std::string& where) {
     summary["listening"] = where;
     if (command.json) {
       print_json(summary);
@@ -250,10 +250,10 @@ void write_attention(const AttentionCommand& command) {
   summary["out"] = config.out;
   require_something(summary, command.run);
   if (!config.svg.empty()) {
-    write_file_atomically(config.svg, inspect::svg_heat(attention_figure(view, command.run)));
+    write_file_atomically(config.svg, inspect::svg_heat(viewer::attention_figure(view, command.run)));
   }
   if (!config.png.empty()) {
-    write_file_atomically(config.png, inspect::png_heat(attention_figure(view, command.run)));
+    write_file_atomically(config.png, inspect::png_heat(viewer::attention_figure(view, command.run)));
   }
   // A page of all rows of all heads may be too heavy to open.
   if (const std::optional<tasks::ShorterLists> rows = tasks::shorten_lists(view, kMostRowBytes)) {
@@ -261,7 +261,7 @@ void write_attention(const AttentionCommand& command) {
                 " MiB, and the page has room for ", kMostRowBytes >> 20, ": it lists ", rows->top,
                 " of each row; choose fewer with --layers or --heads, or use --serve");
   }
-  write_file_atomically(config.out, attention_page(view, command.run));
+  write_file_atomically(config.out, viewer::attention_page(view, command.run));
   if (command.json) {
     print_json(summary);
   } else {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Numbers of pictures, with a negative one where a pattern forbids a cell.
-#include "weft/cli/viewer/figure.h"
+#include "weft/viewer/figure.h"
 
 #include <ATen/TensorOperators.h>
 
@@ -9,7 +9,7 @@
 
 #include "weft/core/error.h"
 
-namespace weft::cli {
+namespace weft::viewer {
 namespace {
 
 inspect::HeatPanel panel_of(const tasks::ViewedPart& part, const tasks::ViewedHead& head) {
@@ -46,4 +46,4 @@ inspect::HeatFigure attention_figure(const tasks::AttentionView& view, const std
   return figure;
 }
 
-}  // namespace weft::cli
+}  // namespace weft::viewer

@@ -2,13 +2,13 @@
 // Files of the page as replies. A browser asks for them before a person can give a key, and they say nothing about the
 // models. They are no part of the API, and have no summary. Nothing in them may come from elsewhere or be written into
 // the page as a script or a style.
-#include "weft/cli/page/page_routes.h"
+#include "weft/page/page_routes.h"
 
 #include <string>
 
-#include "weft/cli/page/page_files.h"
+#include "weft/page/page_files.h"
 
-namespace weft::cli {
+namespace weft::page {
 namespace {
 
 constexpr const char* kPolicy =
@@ -17,7 +17,7 @@ constexpr const char* kPolicy =
 
 }  // namespace
 
-void add_page_routes(server::Router& router, std::int64_t threads) {
+void add_page_routes(server::Router& router, const std::optional<inspect::MachineRates>& rates) {
   for (const PageFile& file : page_files()) {
     router.open(std::string(file.path));
     router.add("GET", std::string(file.path),
@@ -29,7 +29,7 @@ void add_page_routes(server::Router& router, std::int64_t threads) {
                },
                {});
   }
-  add_pattern_routes(router, threads);
+  add_pattern_routes(router, rates);
 }
 
-}  // namespace weft::cli
+}  // namespace weft::page

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // viewer.js reads what is written here.
-#include "weft/cli/viewer/cell_codes.h"
+#include "weft/viewer/cell_codes.h"
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/where.h>
 
 #include "weft/formats/packed_text.h"
 
-namespace weft::cli {
+namespace weft::viewer {
 namespace {
 
 using formats::Json;
@@ -59,4 +59,4 @@ Json picture_json(const attention::HeadPicture& picture) {
   return json;
 }
 
-}  // namespace weft::cli
+}  // namespace weft::viewer

@@ -7,13 +7,13 @@
 #include <mutex>
 #include <string>
 
-#include "weft/cli/viewer/view_questions.h"
 #include "weft/formats/config_json.h"
 #include "weft/server/reply_cache.h"
 #include "weft/tasks/viewer/attention_view.h"
 #include "weft/tasks/viewer/rollout.h"
+#include "weft/viewer/view_questions.h"
 
-namespace weft::cli {
+namespace weft::viewer {
 
 /// The heads that were drawn, gathered for rollout.
 struct SharedRollout {
@@ -54,4 +54,4 @@ formats::Json tile_of(const ServedView& served, const TileQuestion& question);
 /// {"keys", "weights"} of one row, the strongest first. Errors: likewise.
 formats::Json row_of(const ServedView& served, const RowQuestion& question);
 
-}  // namespace weft::cli
+}  // namespace weft::viewer

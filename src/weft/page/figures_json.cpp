@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Structures of inspect/ as JSON.
-#include "weft/cli/pattern/figures_json.h"
+#include "weft/page/figures_json.h"
 
-namespace weft::cli {
+namespace weft::page {
 namespace {
 
 formats::Json work_json(const inspect::Work& work) {
@@ -98,4 +98,4 @@ formats::Json cost_json(const inspect::ModelCost& cost) {
           {"training_bytes", cost.training_bytes},  {"computed_share", cost.computed_share}};
 }
 
-}  // namespace weft::cli
+}  // namespace weft::page
