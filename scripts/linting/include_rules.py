@@ -5,7 +5,7 @@ import re
 from .sources import Offence
 
 ROOMS = (
-    "core pattern inspect kernels formats text readers metrics profile hub server page attention layers models checkpoint data generation training tasks fine_tuning report viewer cli".split()
+    "core pattern inspect kernels formats text readers metrics profile hub server page requests attention layers models checkpoint data generation training tasks fine_tuning report viewer service cli".split()
 )
 TORCH_FREE = ROOMS[: ROOMS.index("attention")]
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')

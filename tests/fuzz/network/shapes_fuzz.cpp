@@ -9,19 +9,19 @@
 #include <string_view>
 #include <vector>
 
-#include "weft/cli/serve/shapes/embeddings_shape.h"
-#include "weft/cli/serve/shapes/llama_shape.h"
-#include "weft/cli/serve/shapes/rerank_shapes.h"
-#include "weft/cli/serve/shapes/tei_shapes.h"
-#include "weft/cli/serve/shapes/vector_result.h"
 #include "weft/core/error.h"
+#include "weft/requests/shapes/embeddings_shape.h"
+#include "weft/requests/shapes/llama_shape.h"
+#include "weft/requests/shapes/rerank_shapes.h"
+#include "weft/requests/shapes/tei_shapes.h"
+#include "weft/requests/shapes/vector_result.h"
 #include "weft/server/http_error.h"
 
 namespace {
 
 using namespace weft;  // NOLINT(google-build-using-namespace): a program of its own
 
-const cli::EmbedderFacts kFacts{.name = "tiny", .vocabulary = 100, .width = 4, .prompts = {"query"}};
+const requests::EmbedderFacts kFacts{.name = "tiny", .vocabulary = 100, .width = 4, .prompts = {"query"}};
 
 void must(bool holds) {
   if (!holds) {
@@ -38,38 +38,39 @@ void one_line_or(const std::function<void()>& read) {
   }
 }
 
-void check_inputs(const cli::EmbedInputs& inputs) {
+void check_inputs(const requests::EmbedInputs& inputs) {
   must(!inputs.texts.empty());
   for (const server::Text& text : inputs.texts) {
-    for (const std::int64_t id : inputs.ids ? cli::ids_of_input(text.first) : std::vector<std::int64_t>()) {
+    for (const std::int64_t id : inputs.ids ? requests::ids_of_input(text.first) : std::vector<std::int64_t>()) {
       must(id >= 0 && id < kFacts.vocabulary);
     }
   }
 }
 
 std::vector<formats::Json> vectors(std::size_t count) {
-  return std::vector<formats::Json>(count, cli::vector_result(std::vector<float>{1, 2, 3, 4}, {{"tokens", 1}}));
+  return std::vector<formats::Json>(count, requests::vector_result(std::vector<float>{1, 2, 3, 4}, {{"tokens", 1}}));
 }
 
 void read_all(const formats::Json& body) {
   one_line_or([&] {
-    const cli::EmbeddingsRequest request = cli::read_embeddings_request(body, kFacts);
+    const requests::EmbeddingsRequest request = requests::read_embeddings_request(body, kFacts);
     check_inputs(request.inputs);
     must(request.dimensions.value_or(1) >= 1 && request.dimensions.value_or(1) <= kFacts.width);
-    (void)formats::print_json(cli::embeddings_answer("tiny", vectors(request.inputs.texts.size()), request.base64));
+    (void)formats::print_json(
+        requests::embeddings_answer("tiny", vectors(request.inputs.texts.size()), request.base64));
   });
-  one_line_or([&] { check_inputs(cli::read_embed_body(body, kFacts).inputs); });
-  one_line_or([&] { check_inputs(cli::read_embed_all_body(body, kFacts).inputs); });
-  one_line_or([&] { check_inputs(cli::read_content(body, kFacts)); });
+  one_line_or([&] { check_inputs(requests::read_embed_body(body, kFacts).inputs); });
+  one_line_or([&] { check_inputs(requests::read_embed_all_body(body, kFacts).inputs); });
+  one_line_or([&] { check_inputs(requests::read_content(body, kFacts)); });
   one_line_or([&] {
-    const std::size_t texts = cli::read_similarity_body(body, kFacts).texts.size();
-    must(cli::similarities(vectors(texts), "cosine").size() + 1 == texts);
+    const std::size_t texts = requests::read_similarity_body(body, kFacts).texts.size();
+    must(requests::similarities(vectors(texts), "cosine").size() + 1 == texts);
   });
-  one_line_or([&] { must(!cli::read_predict_body(body).texts.empty()); });
+  one_line_or([&] { must(!requests::read_predict_body(body).texts.empty()); });
   one_line_or([&] {
-    const cli::RerankBody request = cli::read_rerank_body(body);
-    const std::vector<formats::Json> scores(request.pairs.size(), cli::counted_result(0.5, {}));
-    (void)formats::print_json(cli::rerank_answer(request, "tiny", scores));
+    const requests::RerankBody request = requests::read_rerank_body(body);
+    const std::vector<formats::Json> scores(request.pairs.size(), requests::counted_result(0.5, {}));
+    (void)formats::print_json(requests::rerank_answer(request, "tiny", scores));
   });
 }
 
