@@ -155,11 +155,11 @@ TEST(EncoderDecoderDirectory, EncoderOptionsReplaceWhatTheConfigSays) {
   named.global_attention_mask.select(1, 3).fill_(1);
   EXPECT_TRUE(led->logits(padded).equal(led->logits(named)));
   options.encoder.attention.clear();
-  options.encoder.block_size = 8;
+  options.encoder.fields = {{"block_size", 8}};
   test::expect_error(ErrorKind::kArgument, {"block_size", "bigbird_pegasus", "led"},
                      [&] { load_encoder_decoder(folder / "led", options); });
   options.encoder.random = "hf-eval";
-  options.encoder.block_size = 2;
+  options.encoder.fields = {{"block_size", 2}};
   models::EncoderDecoder blocks = load_encoder_decoder(folder / "blocks", options);
   blocks->logits(pair);
   EXPECT_NE(blocks->computed().front().second.find("block(2"), std::string::npos);

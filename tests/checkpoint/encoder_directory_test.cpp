@@ -353,8 +353,7 @@ TEST_F(EncoderDirectory, CopiesTheTokenisersFiles) {
 
 TEST_F(EncoderDirectory, OptionsOfTheRunGoIntoTheConfig) {
   models::EncoderOptions options;
-  options.block_size = 2;
-  options.random_blocks = 2;
+  options.fields = {{"block_size", 2}, {"num_random_blocks", 2}};
   save_encoder(directory_, test::small_encoder(test::small_encoder_config("big_bird"), Head::kNone, options));
   const models::EncoderConfig config = load_encoder_config(directory_);
   EXPECT_EQ(config.own.get<models::BigBirdFields>().block_size, 2);

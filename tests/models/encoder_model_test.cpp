@@ -260,12 +260,11 @@ TEST(BigBirdEncoder, PaddingLikeHuggingFaceMovesItsRows) {
 
 TEST(BigBirdEncoder, OptionsReplaceTheConfigs) {
   EncoderOptions options;
-  options.attention_type = "original_full";
+  options.fields = {{"attention_type", "original_full"}};
   EncoderModel full = small_encoder(small_encoder_config("big_bird"), Head::kNone, options);
   EXPECT_EQ(computed(full).at("attention"), "full");
   options = {};
-  options.block_size = 2;
-  options.random_blocks = 2;
+  options.fields = {{"block_size", 2}, {"num_random_blocks", 2}};
   options.random = "uniform";
   EncoderModel other = small_encoder(small_encoder_config("big_bird"), Head::kNone, options);
   EncoderInput input;
@@ -277,7 +276,7 @@ TEST(BigBirdEncoder, OptionsReplaceTheConfigs) {
   test::expect_error(ErrorKind::kArgument, {"released, hf-eval or uniform", "'fresh'"},
                      [&] { small_encoder(small_encoder_config("big_bird"), Head::kNone, options); });
   options = {};
-  options.block_size = 2;
+  options.fields = {{"block_size", 2}};
   test::expect_error(ErrorKind::kArgument, {"for big_bird", "bert"},
                      [&] { small_encoder(small_encoder_config("bert"), Head::kNone, options); });
 }

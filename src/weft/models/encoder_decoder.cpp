@@ -42,8 +42,7 @@ void check_target_tokens(const EncoderDecoderConfig& config, const at::Tensor& i
 EncoderDecoderConfig checked_pair(const EncoderDecoderConfig& config, const EncoderOptions& options) {
   validate(config, "model config");
   check_options(options);
-  with_options(config, options);                                                  // refuses what the family has not got
-  check_mechanisms(pair_rules(config).encoder(config, options), "model config");  // before any tensor
+  check_mechanisms(blueprint(config, options).encoder, "model config");  // before any tensor
   return config;
 }
 

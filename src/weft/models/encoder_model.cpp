@@ -41,13 +41,8 @@ Blueprint checked_plan(const EncoderConfig& config, Head head, const EncoderOpti
 }  // namespace
 
 void check_options(const EncoderOptions& options) {
-  const std::string& type = options.attention_type;
-  require(type.empty() || type == "block_sparse" || type == "original_full",
-          "attention_type must be block_sparse or original_full, found ", Quoted(type));
   require(options.random == "released" || options.random == "hf-eval" || options.random == "uniform",
           "random must be released, hf-eval or uniform, found ", Quoted(options.random));
-  require(options.block_size >= 0 && options.block_size <= (1 << 16), "block_size must be at most 65536, found ",
-          options.block_size);
 }
 
 std::vector<std::pair<std::string, at::Tensor>> EncoderOutput::named() const {

@@ -14,6 +14,7 @@
 #include <torch/nn/module.h>
 #include <torch/nn/pimpl.h>
 
+#include "weft/formats/config_json.h"
 #include "weft/models/encoder_config.h"
 
 namespace weft::models {
@@ -74,13 +75,13 @@ struct EncoderOutput {
   std::vector<std::pair<std::string, at::Tensor>> named() const;
 };
 
-/// How a model runs, where that is not the config's business. BigBirds are big_bird and bigbird_pegasus.
+/// How a model runs, where that is not the config's business.
 struct EncoderOptions {
-  std::string attention = {};       ///< mechanism string for all layers; empty: the config's, or the family's own
-  std::string attention_type = {};  ///< BigBirds: block_sparse or original_full; empty: the config's
-  std::int64_t block_size = 0;      ///< BigBirds; 0: the config's
-  std::int64_t random_blocks = -1;  ///< BigBirds; -1: the config's
-  std::string random = "released";  ///< BigBirds' plan: released, hf-eval (Hugging Face's inference) or uniform
+  std::string attention = {};  ///< mechanism string for all layers; empty: the config's, or the family's own
+  /// Fields that the family alone has, in place of the config's: {"block_size": 2}.
+  formats::Json fields = formats::Json::object();
+  /// How a family draws the random blocks of its own pattern: released, hf-eval (Hugging Face's inference) or uniform.
+  std::string random = "released";
   bool pad_like_hf = false;  ///< lay patterns out over the padded length that Hugging Face uses, as its numbers do;
                              ///< nystromformer: let rows of a batch change each other, as its numbers do
 };

@@ -12,6 +12,20 @@
 namespace weft::cli {
 namespace {
 
+formats::Json replaced_fields(const EncoderRunConfig& config) {
+  formats::Json fields = formats::Json::object();
+  if (config.attention_type != "config") {
+    fields["attention_type"] = config.attention_type;
+  }
+  if (config.block_size > 0) {
+    fields["block_size"] = config.block_size;
+  }
+  if (config.random_blocks >= 0) {
+    fields["num_random_blocks"] = config.random_blocks;
+  }
+  return fields;
+}
+
 at::ScalarType dtype_of(const std::string& name) {
   const bool narrow = name == "bfloat16" || (name == "auto" && has_fast_bfloat16());
   return narrow ? at::kBFloat16 : at::kFloat;
@@ -30,9 +44,7 @@ EncoderSettings encoder_settings(const EncoderFlags& flags, const std::string& c
   formats::update_from_json(config, flags.given, command);
   EncoderSettings settings;
   settings.encoder.attention = config.attention;
-  settings.encoder.attention_type = config.attention_type == "config" ? "" : config.attention_type;
-  settings.encoder.block_size = config.block_size;
-  settings.encoder.random_blocks = config.random_blocks;
+  settings.encoder.fields = replaced_fields(config);
   settings.encoder.random = config.random;
   settings.encoder.pad_like_hf = config.pad_like_hf;
   const bool follows_run = config.dtype == "run" || config.dtype == "auto";

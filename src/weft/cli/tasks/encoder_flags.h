@@ -29,20 +29,19 @@ struct EncoderRunConfig {
     using C = EncoderRunConfig;
     visit(Field{"attention", &C::attention, "pattern or mechanism to use instead of the one in config.json"});
     visit(Field{"attention_type", &C::attention_type,
-                "big_bird and bigbird_pegasus: sparse or full attention, as from_pretrained(attention_type=...) "
-                "chooses; config follows "
-                "config.json"}
+                "of a model whose config.json has it: sparse or full attention, as "
+                "from_pretrained(attention_type=...) chooses; config follows config.json"}
               .one_of({"config", "block_sparse", "original_full"}));
-    visit(Field{"block_size", &C::block_size, "big_bird and bigbird_pegasus: tokens in a block; 0 follows config.json"}
+    visit(Field{"block_size", &C::block_size,
+                "of a model whose config.json has it: tokens in a block; 0 follows config.json"}
               .range(0, 1 << 16));
-    visit(Field{
-        "random_blocks", &C::random_blocks,
-        "big_bird and bigbird_pegasus: random blocks that each block of queries attends to; -1 follows config.json"}
+    visit(Field{"random_blocks", &C::random_blocks,
+                "num_random_blocks of a model whose config.json has it: random blocks that each block of queries "
+                "attends to; -1 follows config.json"}
               .range(-1, 1 << 16));
     visit(Field{"random", &C::random,
-                "big_bird and bigbird_pegasus: random blocks as the released training code draws them, as Hugging "
-                "Face's inference does, "
-                "or uniformly"}
+                "where config.json asks for random blocks: as the released training code draws them, as Hugging "
+                "Face's inference does, or uniformly"}
               .one_of({"released", "hf-eval", "uniform"}));
     visit(Field{"pad_like_hf", &C::pad_like_hf,
                 "pad inputs to the lengths that Hugging Face pads to, and let texts of a batch change each other where "

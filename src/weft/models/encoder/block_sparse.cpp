@@ -8,7 +8,6 @@
 
 #include "weft/core/error.h"
 #include "weft/layers/attention/self_attention.h"
-#include "weft/models/encoder_model.h"
 
 namespace weft::models {
 namespace {
@@ -52,17 +51,6 @@ class ShortFullAttention : public layers::SelfAttentionImpl {
 };
 
 }  // namespace
-
-BlockSparse block_sparse(const BlockSparseFields& fields, const EncoderOptions& options) {
-  BlockSparse attention;
-  attention.sparse =
-      (options.attention_type.empty() ? fields.attention_type : options.attention_type) == "block_sparse";
-  attention.block = options.block_size > 0 ? options.block_size : fields.block_size;
-  attention.random = options.random_blocks >= 0 ? options.random_blocks : fields.num_random_blocks;
-  attention.plan = options.random;
-  attention.zeroes_padding = options.pad_like_hf;
-  return attention;
-}
 
 std::string block_sparse_pattern(const BlockSparse& attention, std::int64_t layer) {
   if (!attention.sparse) {

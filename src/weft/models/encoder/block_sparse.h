@@ -7,19 +7,10 @@
 #include <string>
 
 #include "weft/layers/block_config.h"
+#include "weft/models/encoder_model.h"
 
 namespace weft::models {
 
-struct EncoderOptions;
-
-/// What a config says.
-struct BlockSparseFields {
-  std::string attention_type;  ///< block_sparse or original_full
-  std::int64_t block_size = 64;
-  std::int64_t num_random_blocks = 3;
-};
-
-/// The same with the options of a call to open the model.
 struct BlockSparse {
   bool sparse = true;  ///< otherwise full attention
   std::int64_t block = 64;
@@ -32,7 +23,12 @@ struct BlockSparse {
   std::int64_t full_until() const { return sparse ? (5 + 2 * random) * block : -1; }
 };
 
-BlockSparse block_sparse(const BlockSparseFields& fields, const EncoderOptions& options);
+/// `own` has the attention_type (block_sparse or original_full), the block_size and the num_random_blocks of a config.
+template <typename Fields>
+BlockSparse block_sparse(const Fields& own, const EncoderOptions& options) {
+  return {own.attention_type == "block_sparse", own.block_size, own.num_random_blocks, options.random,
+          options.pad_like_hf};
+}
 /// The pattern of a layer.
 std::string block_sparse_pattern(const BlockSparse& attention, std::int64_t layer);
 /// Any pattern, with full attention in a call whose rows all have at most `full_until` tokens.

@@ -7,9 +7,12 @@
 #include "weft/core/error.h"
 #include "weft/core/joined.h"
 #include "weft/core/quote.h"
+#include "weft/models/families/replaced_fields.h"
 
 namespace weft::models {
 namespace {
+
+std::string names_of_families_with(std::string_view field) { return in_words(families_with(field), " and "); }
 
 layers::BlockConfig block_of(const EncoderConfig& config, const EncoderOptions& options, std::int64_t layer) {
   const EncoderRules& rules = encoder_rules(config);
@@ -199,7 +202,9 @@ void accept_as_start(const EncoderConfig&) {}
 
 Blueprint blueprint(const EncoderConfig& config, Head head, const EncoderOptions& options) {
   const EncoderRules& rules = encoder_rules(config);
-  return {rules.stack(config, options), head_plan(config, head), rules.passes(config, options)};
+  EncoderConfig asked = config;
+  replace_fields(asked, options.fields, names_of_families_with);
+  return {rules.stack(asked, options), head_plan(asked, head), rules.passes(asked, options)};
 }
 
 HeadPlan head_plan(const EncoderConfig& config, Head head) {
@@ -226,24 +231,8 @@ EncoderConfig with_options(const EncoderConfig& config, const EncoderOptions& op
   if (!options.attention.empty()) {
     asked.attention = {options.attention};
   }
-  set_block_options(asked.own, options, in_words(families_with("attention_type"), " and "), config.model_type);
+  replace_fields(asked, options.fields, names_of_families_with);
   return asked;
-}
-
-void set_block_options(OwnFields& own, const EncoderOptions& options, const std::string& families,
-                       std::string_view model_type) {
-  const bool asks = !options.attention_type.empty() || options.block_size > 0 || options.random_blocks >= 0;
-  require(!asks || own.has("attention_type"), "attention_type, block_size and random_blocks are for ", families,
-          ", but the model is ", model_type);
-  if (!options.attention_type.empty()) {
-    own.set("attention_type", options.attention_type);
-  }
-  if (options.block_size > 0) {
-    own.set("block_size", options.block_size);
-  }
-  if (options.random_blocks >= 0) {
-    own.set("num_random_blocks", options.random_blocks);
-  }
 }
 
 bool reads_pooler(const HeadPlan& plan, Head head) {

@@ -155,11 +155,6 @@ std::string replacing_attention(const EncoderConfig& config, const EncoderOption
 /// The config that a model with these options has. Errors: kArgument for options that the family has not got.
 EncoderConfig with_options(const EncoderConfig& config, const EncoderOptions& options);
 
-/// The options of blocks, which are some families' own fields, into those. Errors: kArgument naming `families`, which
-/// have them, for a model that has not.
-void set_block_options(OwnFields& own, const EncoderOptions& options, const std::string& families,
-                       std::string_view model_type);
-
 /// Whether the head computes from the pooled first token, so that it cannot do without a pooler.
 bool reads_pooler(const HeadPlan& plan, Head head);
 

@@ -6,6 +6,7 @@
 
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
+#include "weft/models/families/replaced_fields.h"
 #include "weft/models/family_names.h"
 
 namespace weft::models {
@@ -74,7 +75,9 @@ PassSettings one_source_pass(const EncoderDecoderConfig& config, const EncoderOp
 
 PairBlueprint blueprint(const EncoderDecoderConfig& config, const EncoderOptions& options) {
   const PairRules& rules = pair_rules(config);
-  return {rules.encoder(config, options), rules.decoder(config), rules.passes(config, options)};
+  EncoderDecoderConfig asked = config;
+  replace_fields(asked, options.fields, pairs_with);
+  return {rules.encoder(asked, options), rules.decoder(asked), rules.passes(asked, options)};
 }
 
 std::string replacing_attention(const EncoderDecoderConfig& config, const EncoderOptions& options, std::int64_t layer) {
@@ -91,7 +94,7 @@ EncoderDecoderConfig with_options(const EncoderDecoderConfig& config, const Enco
     asked.encoder_attention = {options.attention};
     asked.encoder_full_until = 0;  // belonged to the pattern that is replaced
   }
-  set_block_options(asked.own, options, pairs_with("attention_type"), config.model_type);
+  replace_fields(asked, options.fields, pairs_with);
   return asked;
 }
 

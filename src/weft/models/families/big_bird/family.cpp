@@ -28,8 +28,7 @@ EncoderConfig big_bird_base() {
 }
 
 BlockSparse sparse_of(const EncoderConfig& config, const EncoderOptions& options) {
-  const auto& own = config.own.get<BigBirdFields>();
-  return block_sparse({own.attention_type, own.block_size, own.num_random_blocks}, options);
+  return block_sparse(config.own.get<BigBirdFields>(), options);
 }
 
 std::string big_bird_attention(const EncoderConfig& config, const EncoderOptions& options, std::int64_t layer) {

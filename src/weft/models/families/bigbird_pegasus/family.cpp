@@ -31,8 +31,7 @@ EncoderDecoderConfig bigbird_pegasus_defaults() {
 }
 
 BlockSparse sparse_source(const EncoderDecoderConfig& config, const EncoderOptions& options) {
-  const auto& own = config.own.get<BigBirdPegasusFields>();
-  return block_sparse({own.attention_type, own.block_size, own.num_random_blocks}, options);
+  return block_sparse(config.own.get<BigBirdPegasusFields>(), options);
 }
 
 std::string source_attention(const EncoderDecoderConfig& config, const EncoderOptions& options, std::int64_t layer) {
