@@ -7,7 +7,8 @@ import shutil
 import sys
 import unittest
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "cli"))
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(ROOT / "cli"), str(ROOT / "service")]
 from encoder_program import TEXT, TOKENIZERS, read_safetensors, results, write_safetensors  # noqa: E402
 from serve_test import Server  # noqa: E402
 from weft_program import Case, weft, weft_json  # noqa: E402

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Programs' real clients against a running `weft serve`: the packages of openai, LangChain, LlamaIndex, Hugging Face, Cohere and Jina's class in
 LangChain. Run it with any Python: it installs them into .venv-parity-clients, about 500 MB. With --record it writes what they send to
-tests/fixtures/clients/requests.json, which tests/tasks/serve_test.py sends again without them."""
+tests/fixtures/clients/requests.json, which tests/service/serve_test.py sends again without them."""
 import argparse
 import http.client
 import http.server
@@ -18,7 +18,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[3]
 VENV = ROOT / ".venv-parity-clients"
 REQUIREMENTS = ROOT / "scripts/requirements-clients.txt"
 RECORDED = ROOT / "tests/fixtures/clients/requests.json"
-sys.path[:0] = [str(ROOT / "tests/cli"), str(ROOT / "tests/tasks")]
+sys.path[:0] = [str(ROOT / "tests/cli"), str(ROOT / "tests/service")]
 TEXTS = ["A loom stood by the window.", "the weaver worked near the glass"]
 QUERY, DOCUMENTS = "who weaves?", ["interest rates rose again", "the weaver weaves", "a loom"]
 # Fields of a head that a server may look at; others say something of the client's machine.

@@ -3,12 +3,15 @@
 edited: a field of another type is one line that names the file and the field."""
 
 import json
+import pathlib
 import re
+import sys
 import unittest
 
-from fine_tuning_test import FAST, FineTuningCase
-from report_test import Page
-from weft_program import Case, weft, weft_json
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "cli"))
+from fine_tuning_test import FAST, FineTuningCase  # noqa: E402
+from report_test import Page  # noqa: E402
+from weft_program import Case, weft, weft_json  # noqa: E402
 
 SCRIPT = "<script>alert(1)</script>"
 

@@ -3,11 +3,14 @@
 
 import html.parser
 import json
+import pathlib
 import shlex
 import shutil
+import sys
 import unittest
 
-from weft_program import Case, environment, losses, weft, weft_json
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "cli"))
+from weft_program import Case, environment, losses, weft, weft_json  # noqa: E402
 
 
 class Page(html.parser.HTMLParser):
