@@ -31,8 +31,8 @@ inline std::ostream& operator<<(std::ostream& stream, const EncoderKind& kind) {
 /// All that there are fixtures of.
 inline std::vector<EncoderKind> encoder_kinds() {
   std::vector<EncoderKind> kinds;
-  for (const char* family : {"bert", "roberta", "xlm-roberta", "camembert", "distilbert", "longformer", "big_bird",
-                             "nystromformer", "nystrom_landmarks"}) {
+  for (const char* family : {"bert", "roberta", "xlm-roberta", "camembert", "distilbert", "modernbert", "longformer",
+                             "big_bird", "nystromformer", "nystrom_landmarks"}) {
     for (const char* head : {"none", "masked-lm", "sequence-classification", "token-classification",
                              "question-answering", "multiple-choice"}) {
       kinds.push_back({family, head});

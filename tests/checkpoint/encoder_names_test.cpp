@@ -18,7 +18,7 @@ HuggingFaceNames names_of(const char* family, Head head, const char* parameter, 
 
 TEST(EncoderNames, EveryParameterHasItsOwn) {
   for (const char* family : {"bert", "roberta", "longformer", "big_bird", "nystromformer", "littlebird", "etc",
-                             "star_transformer", "xlm-roberta", "camembert", "distilbert"}) {
+                             "star_transformer", "xlm-roberta", "camembert", "distilbert", "modernbert"}) {
     for (const Head head : {Head::kNone, Head::kMaskedLanguageModel, Head::kSequenceClassification,
                             Head::kTokenClassification, Head::kQuestionAnswering, Head::kMultipleChoice}) {
       const models::EncoderModelImpl model(test::small_encoder_config(family), head, {}, at::TensorOptions(at::kMeta));

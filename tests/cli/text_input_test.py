@@ -357,7 +357,7 @@ class ModelsThatAreNoneTest(EncoderCase):
         other.mkdir()
         (other / "config.json").write_text(json.dumps({"model_type": "gpt2", "architectures": ["GPT2LMHeadModel"]}))
         for arguments in (("generate", other, "--prompt", "a"), ("classify", other, "a"), ("eval", other, "--text", self.train_text), ("info", other)):
-            self.assert_fails(weft(*arguments), 1, "'gpt2'", "Weft opens what weft train made", "star_transformer, xlm-roberta, camembert and distilbert")
+            self.assert_fails(weft(*arguments), 1, "'gpt2'", "Weft opens what weft train made", "star_transformer, xlm-roberta, camembert, distilbert")
         encoder = self.model("none")
         self.assert_fails(weft("generate", encoder, "--prompt", "a"), 1, "found 'bert'", "fill-mask")
 

@@ -59,7 +59,7 @@ TEST(EncoderConfig, RefusesWhatDoesNotGoTogether) {
 
 TEST(EncoderConfig, KnowsThePublishedSizes) {
   for (const char* family : {"bert", "roberta", "longformer", "big_bird", "nystromformer", "littlebird", "etc",
-                             "star_transformer", "xlm-roberta", "camembert", "distilbert"}) {
+                             "star_transformer", "xlm-roberta", "camembert", "distilbert", "modernbert"}) {
     EXPECT_NO_THROW(validate(base_config(family), family));
   }
   EXPECT_EQ(base_config("bert").maximum_length(), 512);
@@ -72,6 +72,7 @@ TEST(EncoderConfig, KnowsThePublishedSizes) {
   EXPECT_EQ(base_config("star_transformer").maximum_length(), 512);
   EXPECT_EQ(base_config("xlm-roberta").maximum_length(), 512);
   EXPECT_EQ(base_config("distilbert").maximum_length(), 512);
+  EXPECT_EQ(base_config("modernbert").maximum_length(), 8192);
   test::expect_error(ErrorKind::kArgument, {"longformer", "'gpt2'"}, [] { base_config("gpt2"); });
 }
 
@@ -85,7 +86,7 @@ TEST(EncoderTypes, AreThoseOfTheFamilyTable) {
   EXPECT_EQ(names, std::vector<std::string_view>(kEncoderTypes.begin(), kEncoderTypes.end()));
   EXPECT_EQ(encoder_types(" and "),
             "bert, roberta, longformer, big_bird, nystromformer, littlebird, etc, star_transformer, xlm-roberta, "
-            "camembert and distilbert");
+            "camembert, distilbert and modernbert");
 }
 
 // The room of text has that table, and sees none of models.

@@ -32,6 +32,7 @@ inline models::EncoderConfig small_encoder_config(const std::string& family) {
                          {"num_landmarks", 6},
                          {"num_latents", 4},
                          {"local_radius", 4},
+                         {"local_attention", 8},
                          {"relative_pos_max_distance", 3},
                          {"sentence_end_ids", {5, 9}},
                          {"conv_kernel_size", 5}},

@@ -66,12 +66,14 @@ struct BlockConfig {
   std::optional<attention::DistanceBuckets> distance_buckets = {};  ///< distances have learned scores, of all layers
   bool norm_first = true;  ///< pre-norm (Xiong et al. 2020); otherwise post-norm (Vaswani et al. 2017)
   NormConfig norm = {};    ///< of every sublayer
-  std::optional<NormConfig> attention_norm = {};      ///< of self-attention, where it is another
-  double dropout = 0.0;                               ///< on the output of each sublayer
-  double attention_dropout = 0.0;                     ///< on the attention probabilities
-  double position_dropout = 0.0;                      ///< on what scores know of distances
-  std::filesystem::path directory = {};               ///< that files named in `attention` lie below
-  std::optional<CompressionConfig> compression = {};  ///< of rows that leave the memory; absent: they are forgotten
+  std::optional<NormConfig> attention_norm = {};        ///< of self-attention, where it is another
+  double dropout = 0.0;                                 ///< on the output of each sublayer
+  std::optional<double> attention_output_dropout = {};  ///< on that of self-attention, where it is another
+  double inner_dropout = 0.0;                           ///< inside the feed-forward, on what its activation gives
+  double attention_dropout = 0.0;                       ///< on the attention probabilities
+  double position_dropout = 0.0;                        ///< on what scores know of distances
+  std::filesystem::path directory = {};                 ///< that files named in `attention` lie below
+  std::optional<CompressionConfig> compression = {};    ///< of rows that leave the memory; absent: they are forgotten
 
   /// Columns of a head; hidden_size is a multiple of heads unless they have a size of their own.
   std::int64_t head_dim() const noexcept { return head_size > 0 ? head_size : hidden_size / heads; }

@@ -5,30 +5,37 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/cat.h>
 
+#include "weft/layers/dropout.h"
 #include "weft/layers/replay/recompute.h"
 
 namespace weft::layers {
 
 FeedForwardImpl::FeedForwardImpl(const BlockConfig& config, const at::TensorOptions& options)
-    : activation_(parse_activation(config.activation)), chunk_(config.feed_forward_chunk) {
+    : activation_(parse_activation(config.activation)),
+      chunk_(config.feed_forward_chunk),
+      dropout_(config.inner_dropout) {
   const std::int64_t wide = config.intermediate_size * (is_gated(activation_) ? 2 : 1);
   up = register_module("up", Linear(config.hidden_size, wide, config.feed_forward_bias, options));
   down =
       register_module("down", Linear(config.intermediate_size, config.hidden_size, config.feed_forward_bias, options));
 }
 
-at::Tensor FeedForwardImpl::forward(const at::Tensor& x) {
+at::Tensor FeedForwardImpl::forward(const at::Tensor& x, std::uint64_t seed) {
+  const double dropout = is_training() ? dropout_ : 0.0;
   // The holders are copied: a chunk runs again in the backward pass, long after this call.
-  const auto rows = [up = up, down = down, activation = activation_](const at::Tensor& part) mutable {
-    return down(up->activated(part, activation));
+  auto rows = [up = up, down = down, activation = activation_, dropout](const at::Tensor& part,
+                                                                              std::uint64_t its_seed) mutable {
+    return down(seeded_dropout(up->activated(part, activation), dropout, its_seed));
   };
   if (chunk_ == 0 || x.dim() < 2 || x.size(-2) <= chunk_) {
-    return down(up->activated(x, activation_));
+    return rows(x, seed);
   }
   const std::vector<at::Tensor> leaves = parameters();
   std::vector<at::Tensor> parts;
   for (const at::Tensor& part : x.split(chunk_, -2)) {
-    parts.push_back(recompute(rows, part, leaves));
+    const std::uint64_t its_seed = dropout_seed(seed, std::ssize(parts), 1);
+    parts.push_back(
+        recompute([rows, its_seed](const at::Tensor& again) mutable { return rows(again, its_seed); }, part, leaves));
   }
   return at::cat(parts, -2);
 }

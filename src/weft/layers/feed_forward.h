@@ -11,13 +11,14 @@
 
 namespace weft::layers {
 
-/// down(activation(up(x))), each row of x on its own (Vaswani et al. 2017, section 3.3; gated: Shazeer 2020).
+/// down(dropout(activation(up(x)))), each row of x on its own (Vaswani et al. 2017, section 3.3; gated: Shazeer 2020).
 class FeedForwardImpl : public torch::nn::Module {
  public:
   FeedForwardImpl(const BlockConfig& config, const at::TensorOptions& options);
   /// [..., hidden] -> [..., hidden]. In chunks of the config's size over the rows, where it has one: the wide hidden
-  /// states of one chunk exist at a time, in the backward pass too, which computes them again.
-  at::Tensor forward(const at::Tensor& x);
+  /// states of one chunk exist at a time, in the backward pass too, which computes them again. `seed`: of the dropout
+  /// inside.
+  at::Tensor forward(const at::Tensor& x, std::uint64_t seed = 0);
 
   Linear up{nullptr};    ///< hidden -> intermediate; twice that for a gated activation, the gate first
   Linear down{nullptr};  ///< intermediate -> hidden
@@ -25,6 +26,7 @@ class FeedForwardImpl : public torch::nn::Module {
  private:
   Activation activation_;
   std::int64_t chunk_;
+  double dropout_;
 };
 TORCH_MODULE(FeedForward);
 

@@ -53,8 +53,8 @@ void check_sizes(const EncoderConfig& config, std::string_view where) {
   require(config.pad_token_id >= 0 || !embeddings.skip_padding, where, ": ", config.model_type,
           " counts positions after the padding, so it needs a pad_token_id");
   require(
-      config.has_position_table() || rules.has_field("position_embedding_type"), where, ": position_embedding_type ",
-      config.position_embedding_type, " is for ",
+      config.position_embedding_type == "absolute" || rules.has_field("position_embedding_type"), where,
+      ": position_embedding_type ", config.position_embedding_type, " is for ",
       [&] { return in_words(families_with("position_embedding_type"), " and "); }, ", found ", config.model_type);
   const std::int64_t longest = config.maximum_length();
   require(longest > 0, where, ": max_position_embeddings ", config.max_position_embeddings,
@@ -112,6 +112,10 @@ std::optional<std::int64_t> EncoderConfig::label2id(std::string_view label) cons
 }
 
 std::int64_t EncoderConfig::output_size() const { return encoder_rules(*this).head(*this).width; }
+
+bool EncoderConfig::has_position_table() const {
+  return encoder_rules(*this).embeddings(*this).positions != layers::PositionKind::kNone;
+}
 
 std::int64_t EncoderConfig::maximum_length() const { return max_position_embeddings - padding_rows(*this); }
 

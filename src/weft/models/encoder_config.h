@@ -80,7 +80,8 @@ struct EncoderConfig {
   std::int64_t head_dim() const noexcept { return hidden_size / num_attention_heads; }
   /// Columns of the last hidden states.
   std::int64_t output_size() const;
-  bool has_position_table() const noexcept { return position_embedding_type == "absolute"; }
+  /// Whether the embeddings know positions; otherwise attention alone does.
+  bool has_position_table() const;
   /// Longest input in tokens: some families keep the first rows of their position table for padding.
   std::int64_t maximum_length() const;
   /// The head that `architectures` names; kNone when there is no entry. Errors: kUnsupported for a name that Weft does

@@ -4,6 +4,8 @@
 
 #include <ATen/CPUGeneratorImpl.h>
 
+#include <algorithm>
+
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
 #include "weft/models/encoder/batch.h"
@@ -69,6 +71,8 @@ EncoderModelImpl::EncoderModelImpl(EncoderConfig config, Head head, EncoderOptio
     : config_(std::move(config)),
       head_(head),
       options_(std::move(encoder)),
+      drops_inside_(std::any_of(plan.stack.blocks.begin(), plan.stack.blocks.end(),
+                                [](const layers::BlockConfig& block) { return block.inner_dropout > 0.0; })),
       stack_(register_module("encoder", std::make_shared<StackImpl>(plan.stack, options))),
       passes_(std::make_unique<EncoderPasses>(plan.passes)),
       top_(register_module("head", std::make_shared<EncoderHeadImpl>(config_, head, plan.head, options))) {}
@@ -76,8 +80,9 @@ EncoderModelImpl::EncoderModelImpl(EncoderConfig config, Head head, EncoderOptio
 EncoderModelImpl::~EncoderModelImpl() = default;
 
 EncoderCall EncoderModelImpl::run(const EncoderInput& input) {
-  const bool drops = is_training() && (config_.hidden_dropout_prob > 0.0 ||
-                                       config_.attention_probs_dropout_prob > 0.0 || top_->plan().drops());
+  const bool drops =
+      is_training() && (config_.hidden_dropout_prob > 0.0 || config_.attention_probs_dropout_prob > 0.0 ||
+                        drops_inside_ || top_->plan().drops());
   EncoderCall call{make_batch(config_, head_, input), {}, input.seed.value_or(0)};
   if (drops && !input.seed) {
     call.seed = draw_seed();
@@ -139,10 +144,11 @@ std::int64_t EncoderModelImpl::parameter_count() const { return models::paramete
 
 void initialize(EncoderModelImpl& model, std::uint64_t seed, std::string_view only) {
   const EncoderConfig& config = model.config();
-  const Initializer initializer{.range = config.initializer_range,
-                                .padding_id = config.pad_token_id,
-                                .padding_position = encoder_rules(config).embeddings(config).skip_padding,
-                                .generator = at::detail::createCPUGenerator(seed)};
+  const EncoderRules& rules = encoder_rules(config);
+  Initializer initializer = rules.initializer(config);
+  initializer.padding_id = config.pad_token_id;
+  initializer.padding_position = rules.embeddings(config).skip_padding;
+  initializer.generator = at::detail::createCPUGenerator(seed);
   initialize(static_cast<torch::nn::Module&>(model), initializer, only);
 }
 

@@ -141,6 +141,7 @@ class EncoderModelImpl : public torch::nn::Module {
   Head head_;
   EncoderOptions options_;
   bool gradient_checkpointing_ = false;
+  bool drops_inside_;  // a feed-forward has dropout inside
   std::shared_ptr<StackImpl> stack_;
   std::unique_ptr<EncoderPasses> passes_;
   std::shared_ptr<EncoderHeadImpl> top_;

@@ -14,7 +14,8 @@ namespace weft::cli {
 namespace {
 
 bool knows_positions(const layers::BlockConfig& block) {
-  return attention::parse_mechanism(block.attention, block.directory).brings_positions;
+  return block.rope_theta > 0.0 || block.alibi || block.distance_buckets.has_value() ||
+         attention::parse_mechanism(block.attention, block.directory).brings_positions;
 }
 
 /// Whether a layer does, when nothing replaces the family's own attention.

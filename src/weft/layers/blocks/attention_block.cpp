@@ -27,7 +27,8 @@ AttentionBlockImpl::AttentionBlockImpl(const BlockConfig& config, SelfAttention 
                                      Norm(config.hidden_size, config.attention_norm.value_or(config.norm), options))),
       layer_(config.layer),
       norm_first_(config.norm_first),
-      dropout_(config.dropout) {}
+      dropout_(config.dropout),
+      attention_output_dropout_(config.attention_output_dropout.value_or(config.dropout)) {}
 
 void AttentionBlockImpl::add_feed_forward(const BlockConfig& config, const at::TensorOptions& options) {
   feed_forward = register_module("feed_forward", FeedForward(config, options));
@@ -60,7 +61,12 @@ void AttentionBlockImpl::remember(const at::Tensor& rows, attention::AttentionSt
 }
 
 at::Tensor AttentionBlockImpl::dropped(const at::Tensor& given, std::int64_t site, const BlockContext& context) const {
-  return is_training() ? seeded_dropout(given, dropout_, dropout_seed(context.attention.seed, layer_, site)) : given;
+  const double probability = site == kAttentionSite ? attention_output_dropout_ : dropout_;
+  return is_training() ? seeded_dropout(given, probability, dropout_seed(context.attention.seed, layer_, site)) : given;
+}
+
+at::Tensor AttentionBlockImpl::forwarded(const at::Tensor& rows, const BlockContext& context) {
+  return feed_forward->forward(rows, dropout_seed(context.attention.seed, layer_, kInnerSite));
 }
 
 at::Tensor AttentionBlockImpl::added(const at::Tensor& x, at::Tensor given, Sublayer sublayer,
@@ -70,7 +76,7 @@ at::Tensor AttentionBlockImpl::added(const at::Tensor& x, at::Tensor given, Subl
 }
 
 at::Tensor AttentionBlockImpl::fed(const at::Tensor& x, const BlockContext& context) {
-  at::Tensor given = feed_forward->forward(seen(x, feed_forward_norm));
+  at::Tensor given = forwarded(seen(x, feed_forward_norm), context);
   return added(x, std::move(given), {feed_forward_norm, kFeedForwardSite}, context);
 }
 

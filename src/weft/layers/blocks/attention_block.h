@@ -44,6 +44,8 @@ class AttentionBlockImpl : public BlockImpl {
 
   /// What the function of a sublayer sees of x [B, N, hidden].
   at::Tensor seen(const at::Tensor& x, Norm& norm) const { return norm_first_ ? norm(x) : x; }
+  /// What the feed-forward gives for rows behind its norm.
+  at::Tensor forwarded(const at::Tensor& rows, const BlockContext& context);
   /// What the function of a sublayer gave, behind its dropout.
   at::Tensor dropped(const at::Tensor& given, std::int64_t site, const BlockContext& context) const;
   /// The residual connection: x, and what the function of a sublayer gave for it, which nobody else has any more.
@@ -58,11 +60,13 @@ class AttentionBlockImpl : public BlockImpl {
   static constexpr std::int64_t kCrossAttentionSite = 3;
   static constexpr std::int64_t kPackSite = 5;  // 4 is that of the probabilities of cross-attention, and of pack
   static constexpr std::int64_t kCompanionSite = 6;
+  static constexpr std::int64_t kInnerSite = 7;
 
  private:
   std::int64_t layer_;
   bool norm_first_;
   double dropout_;
+  double attention_output_dropout_;
 };
 
 }  // namespace weft::layers

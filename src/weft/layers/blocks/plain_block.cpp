@@ -53,7 +53,7 @@ at::Tensor PlainBlockImpl::attention_branch(const at::Tensor& x, const BlockCont
 }
 
 at::Tensor PlainBlockImpl::feed_forward_branch(const at::Tensor& x, const BlockContext& context) {
-  return dropped(feed_forward->forward(seen(x, feed_forward_norm)), kFeedForwardSite, context);
+  return dropped(forwarded(seen(x, feed_forward_norm), context), kFeedForwardSite, context);
 }
 
 ReversibleLayer PlainBlockImpl::reversible(const BlockContext& context) {

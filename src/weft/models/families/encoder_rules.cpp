@@ -3,6 +3,8 @@
 #include "weft/models/families/encoder_rules.h"
 
 #include <algorithm>
+#include <array>
+#include <utility>
 
 #include "weft/core/error.h"
 #include "weft/core/joined.h"
@@ -140,7 +142,8 @@ layers::EmbeddingsConfig bert_embeddings(const EncoderConfig& config) {
   embeddings.vocab_size = config.vocab_size;
   embeddings.hidden_size = config.hidden_size;
   embeddings.maximum_length = config.max_position_embeddings;
-  embeddings.positions = config.has_position_table() ? layers::PositionKind::kLearned : layers::PositionKind::kNone;
+  embeddings.positions =
+      config.position_embedding_type == "absolute" ? layers::PositionKind::kLearned : layers::PositionKind::kNone;
   embeddings.norm = layers::NormConfig{.epsilon = config.layer_norm_eps};
   embeddings.dropout = config.hidden_dropout_prob;
   embeddings.token_types = encoder_rules(config).has_field("type_vocab_size") ? config.type_vocab_size : 0;
@@ -166,6 +169,7 @@ HeadPlan bert_head(const EncoderConfig& config) {
   const bool own_rate = config.classifier_dropout >= 0 && encoder_rules(config).has_field("classifier_dropout");
   HeadPlan plan;
   plan.width = config.hidden_size;
+  plan.norm.epsilon = config.layer_norm_eps;
   plan.vocabulary_activation = config.hidden_act;
   plan.class_activation = config.hidden_act;
   plan.class_dropout = own_rate ? config.classifier_dropout : config.hidden_dropout_prob;
@@ -181,6 +185,8 @@ HeadPlan first_token_head(const EncoderConfig& config) {
   return plan;
 }
 
+Initializer normal_values(const EncoderConfig& config) { return {.range = config.initializer_range}; }
+
 PassSettings one_pass(const EncoderConfig& config, const EncoderOptions& options) {
   PassSettings settings;
   settings.pad_like_hf = options.pad_like_hf;
@@ -193,6 +199,21 @@ Costs transformer_costs(const EncoderConfig& config) {
   const std::int64_t width = config.hidden_size;
   const std::int64_t inner = config.intermediate_size;
   return {inner, {{width, 3 * width}, {width, width}, {width, inner}, {inner, width}}};
+}
+
+Costs gated_costs(const EncoderConfig& config) {
+  const std::int64_t width = config.hidden_size;
+  const std::int64_t inner = config.intermediate_size;
+  return {3 * inner, {{width, 3 * width}, {width, width}, {width, 2 * inner}, {inner, width}}};
+}
+
+std::string gated_activation(const EncoderConfig& config) {
+  using Names = std::pair<std::string_view, std::string_view>;
+  constexpr std::array kGated{Names{"gelu", "geglu"}, Names{"relu", "reglu"}, Names{"silu", "swiglu"},
+                              Names{"swish", "swiglu"}};
+  const auto* const found =
+      std::find_if(kGated.begin(), kGated.end(), [&](const Names& names) { return names.first == config.hidden_act; });
+  return std::string(found == kGated.end() ? "geglu_new" : found->second);  // by all the names of its approximation
 }
 
 void complete_nothing(EncoderBatch&, const EncoderConfig&, Head, const EncoderInput&, const at::Tensor&) {}
@@ -236,7 +257,8 @@ EncoderConfig with_options(const EncoderConfig& config, const EncoderOptions& op
 }
 
 bool reads_pooler(const HeadPlan& plan, Head head) {
-  return (head == Head::kMultipleChoice && plan.classifier != Classifier::kRelay) ||
+  const bool pools_choices = plan.classifier == Classifier::kPooled || plan.classifier == Classifier::kFirstToken;
+  return (head == Head::kMultipleChoice && pools_choices) ||
          (head == Head::kSequenceClassification && plan.classifier == Classifier::kPooled);
 }
 

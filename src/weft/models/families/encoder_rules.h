@@ -21,6 +21,7 @@
 #include "weft/models/families/field_name.h"
 #include "weft/models/families/json/encoder_json.h"
 #include "weft/models/families/name_rows.h"
+#include "weft/models/stack/initialize.h"
 
 namespace weft::text {
 class HuggingFaceTokenizer;
@@ -46,8 +47,14 @@ StackConfig transformer_stack(const EncoderConfig& config, const EncoderOptions&
 HeadPlan bert_head(const EncoderConfig& config);
 /// The same with Classifier::kFirstToken.
 HeadPlan first_token_head(const EncoderConfig& config);
+/// Matrices normal(0, initializer_range), without truncation.
+Initializer normal_values(const EncoderConfig& config);
 PassSettings one_pass(const EncoderConfig& config, const EncoderOptions& options);
 Costs transformer_costs(const EncoderConfig& config);
+/// The same with a gate in each feed-forward.
+Costs gated_costs(const EncoderConfig& config);
+/// The activation of a feed-forward whose gate has the config's: "geglu" for "gelu".
+std::string gated_activation(const EncoderConfig& config);
 void complete_nothing(EncoderBatch& batch, const EncoderConfig& config, Head head, const EncoderInput& input,
                       const at::Tensor& places);
 void adapt_nothing(EncoderConfig& config);
@@ -90,6 +97,8 @@ struct EncoderRules {
                                                  bool replaced) = plain_layer;
   StackConfig (*stack)(const EncoderConfig& config, const EncoderOptions& options) = transformer_stack;
   HeadPlan (*head)(const EncoderConfig& config) = bert_head;  ///< but for its pooler
+  /// How parameters begin, but for the row of the padding id and the seed.
+  Initializer (*initializer)(const EncoderConfig& config) = normal_values;
   PassSettings (*passes)(const EncoderConfig& config, const EncoderOptions& options) = one_pass;
   Costs (*costs)(const EncoderConfig& config) = transformer_costs;
   /// Fills in what the family gives a call by itself, where the call has not got it: global positions, token types,

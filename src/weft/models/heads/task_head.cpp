@@ -63,6 +63,23 @@ at::Tensor relay_and_largest(const StackOutput& rows, const at::Tensor& keep) {
   return (rows.companions.select(1, 0) + largest) * 0.5;
 }
 
+/// [B, N, D] -> [B, D], over the tokens that are kept.
+at::Tensor mean_of_tokens(const at::Tensor& hidden, const at::Tensor& keep) {
+  if (!keep.defined()) {
+    return hidden.mean(1);
+  }
+  return hidden.masked_fill(keep.logical_not().unsqueeze(2), 0.0).sum(1) / keep.sum(1, true).clamp_min(1);
+}
+
+/// The first token of each row that is kept, [B, N, D] -> [B, D].
+at::Tensor first_kept(const at::Tensor& hidden, const at::Tensor& keep) {
+  if (!keep.defined()) {
+    return hidden.select(1, 0);
+  }
+  const at::Tensor places = keep.to(at::kLong).argmax(1, true).unsqueeze(2).expand({-1, 1, hidden.size(2)});
+  return hidden.gather(1, places).select(1, 0);
+}
+
 }  // namespace
 
 EncoderHeadImpl::EncoderHeadImpl(const EncoderConfig& config, Head head, const HeadPlan& plan,
@@ -70,29 +87,30 @@ EncoderHeadImpl::EncoderHeadImpl(const EncoderConfig& config, Head head, const H
     : head_(head), plan_(plan) {
   const std::int64_t width = config.hidden_size;
   std::int64_t seen = plan.width;  // columns of what the projection sees
-  const auto linear = [&](const char* name, std::int64_t out) {
-    return register_module(name, layers::Linear(seen, out, true, options));
+  const auto linear = [&](const char* name, std::int64_t out, bool has_bias = true) {
+    return register_module(name, layers::Linear(seen, out, has_bias, options));
   };
-  const auto layer_norm = [&] {
-    return register_module("norm", layers::Norm(width, layers::NormConfig{.epsilon = config.layer_norm_eps}, options));
-  };
+  const auto layer_norm = [&] { return register_module("norm", layers::Norm(width, plan.norm, options)); };
   if (plan.has_pooler) {
     pooler = linear("pooler", width);
   }
+  const bool has_projection = projected_width(config, head) > 0;
+  const bool transforms = has_projection && plan.classifier == Classifier::kTransformed;
+  if (transforms || (head == Head::kMaskedLanguageModel && plan.dense_vocabulary)) {
+    dense = linear("dense", width, plan.dense_bias);
+    norm = layer_norm();
+    seen = transforms ? width : seen;
+  }
   if (head == Head::kMaskedLanguageModel) {
-    if (plan.dense_vocabulary) {
-      dense = linear("dense", width);
-      norm = layer_norm();
-    }
     decoder = config.tie_word_embeddings ? at::Tensor()
                                          : register_parameter("decoder", at::empty({config.vocab_size, seen}, options));
-    bias = register_parameter("bias", at::empty({config.vocab_size}, options));
+    bias = plan.vocabulary_bias ? register_parameter("bias", at::empty({config.vocab_size}, options)) : at::Tensor();
   }
   if (head == Head::kSequenceClassification && plan_.classifier == Classifier::kFirstToken) {
     dense = linear("dense", width);
     seen = width;
   }
-  if (plan_.classifier == Classifier::kRelay && projected_width(config, head) > 0 && head != Head::kQuestionAnswering) {
+  if (plan_.classifier == Classifier::kRelay && has_projection && head != Head::kQuestionAnswering) {
     dense = linear("dense", config.intermediate_size);
     seen = config.intermediate_size;
   }
@@ -100,8 +118,8 @@ EncoderHeadImpl::EncoderHeadImpl(const EncoderConfig& config, Head head, const H
     feed_forward = register_module("feed_forward", layers::FeedForward(answer_block(config), options));
     norm = layer_norm();
   }
-  if (const std::int64_t scores = projected_width(config, head); scores > 0) {
-    projection = linear("projection", scores);
+  if (has_projection) {
+    projection = linear("projection", projected_width(config, head));
   }
 }
 
@@ -118,10 +136,42 @@ at::Tensor EncoderHeadImpl::deep_scores(const at::Tensor& x, std::uint64_t seed)
   return projection(drop(at::leaky_relu(dense(x)), plan_.class_dropout, seed, 1));
 }
 
+at::Tensor EncoderHeadImpl::transformed(const at::Tensor& x, double dropout, std::uint64_t seed) {
+  return drop(norm(dense->activated(x, layers::parse_activation(plan_.vocabulary_activation))), dropout, seed, 1);
+}
+
+at::Tensor EncoderHeadImpl::tags(const at::Tensor& hidden, std::uint64_t seed) {
+  switch (plan_.classifier) {
+    case Classifier::kRelay:
+      return deep_scores(hidden, seed);
+    case Classifier::kTransformed:
+      return projection(transformed(hidden, plan_.tag_dropout, seed));
+    default:
+      return projection(drop(hidden, plan_.tag_dropout, seed, 1));
+  }
+}
+
+at::Tensor EncoderHeadImpl::choices(const StackOutput& rows, const at::Tensor& keep, std::uint64_t seed) {
+  switch (plan_.classifier) {
+    case Classifier::kRelay:
+      return classes(rows, keep, seed);
+    case Classifier::kTransformed: {
+      const at::Tensor texts = plan_.means_tokens ? mean_of_tokens(rows.hidden, keep) : first_kept(rows.hidden, keep);
+      return projection(transformed(texts, plan_.choice_dropout, seed));
+    }
+    default:
+      return projection(drop(pooled(rows.hidden), plan_.choice_dropout, seed, 1));
+  }
+}
+
 at::Tensor EncoderHeadImpl::classes(const StackOutput& rows, const at::Tensor& keep, std::uint64_t seed) {
   const at::Tensor& hidden = rows.hidden;
   if (plan_.classifier == Classifier::kRelay) {
     return deep_scores(relay_and_largest(rows, keep), seed);
+  }
+  if (plan_.classifier == Classifier::kTransformed) {
+    const at::Tensor texts = plan_.means_tokens ? mean_of_tokens(hidden, keep) : hidden.select(1, 0);
+    return projection(transformed(texts, plan_.class_dropout, seed));
   }
   if (plan_.classifier == Classifier::kPooled) {
     return projection(drop(pooled(hidden), plan_.class_dropout, seed, 1));
@@ -131,6 +181,9 @@ at::Tensor EncoderHeadImpl::classes(const StackOutput& rows, const at::Tensor& k
 }
 
 at::Tensor EncoderHeadImpl::answers(const at::Tensor& hidden, const at::Tensor& question, std::uint64_t seed) {
+  if (plan_.classifier == Classifier::kTransformed) {
+    return projection(transformed(hidden, plan_.answer_dropout, seed));
+  }
   const at::Tensor dropped = drop(hidden, plan_.answer_dropout, seed, 1);
   if (plan_.answers == Answers::kProjection) {
     return projection(dropped);
@@ -165,8 +218,7 @@ EncoderOutput EncoderHeadImpl::forward(const StackOutput& rows, const EncoderBat
       output.logits = classes(rows, batch.keep, seed);
       break;
     case Head::kTokenClassification:
-      output.logits = plan_.classifier == Classifier::kRelay ? deep_scores(hidden, seed)
-                                                             : projection(drop(hidden, plan_.tag_dropout, seed, 1));
+      output.logits = tags(hidden, seed);
       break;
     case Head::kQuestionAnswering: {
       const at::Tensor scores = answers(hidden, batch.question, seed);
@@ -174,14 +226,9 @@ EncoderOutput EncoderHeadImpl::forward(const StackOutput& rows, const EncoderBat
       output.end_logits = scores.select(2, 1).contiguous();
       break;
     }
-    case Head::kMultipleChoice: {
-      if (plan_.classifier == Classifier::kRelay) {
-        output.logits = classes(rows, batch.keep, seed).view({-1, batch.choices});
-        break;
-      }
-      output.logits = projection(drop(pooled(hidden), plan_.choice_dropout, seed, 1)).view({-1, batch.choices});
+    case Head::kMultipleChoice:
+      output.logits = choices(rows, batch.keep, seed).view({-1, batch.choices});
       break;
-    }
   }
   return output;
 }

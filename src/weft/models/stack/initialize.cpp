@@ -4,7 +4,9 @@
 
 #include <c10/core/GradMode.h>
 
+#include <algorithm>
 #include <cmath>
+#include <numbers>
 #include <set>
 #include <string>
 
@@ -30,6 +32,27 @@ double fan_in_range(std::string_view name, const at::Tensor& parameter) {
   return kScale / std::sqrt(added * static_cast<double>(parameter.size(-1)));
 }
 
+double range_of(std::string_view name, const at::Tensor& parameter, const Initializer& initializer) {
+  const auto found = std::find_if(initializer.ranges.begin(), initializer.ranges.end(),
+                                  [&](const auto& row) { return name.ends_with(row.first); });
+  if (found != initializer.ranges.end()) {
+    return found->second;
+  }
+  const double divisor = writes_to_residual(name) ? initializer.residual_divisor : 1.0;
+  return (initializer.by_fan_in ? fan_in_range(name, parameter) : initializer.range) / divisor;
+}
+
+/// normal(0, range) between its cutoffs, from a uniform draw through the inverse of the distribution function.
+void draw(at::Tensor& parameter, double range, const Initializer& initializer) {
+  if (initializer.cutoff == 0.0) {
+    parameter.normal_(0.0, range, initializer.generator);
+    return;
+  }
+  const double farthest = std::erf(initializer.cutoff / std::numbers::sqrt2);
+  parameter.uniform_(-farthest, farthest, initializer.generator).erfinv_().mul_(range * std::numbers::sqrt2);
+  parameter.clamp_(-initializer.cutoff * range, initializer.cutoff * range);
+}
+
 void initialize_parameter(std::string_view name, at::Tensor& parameter, const Initializer& initializer) {
   if (name.ends_with("bias")) {
     parameter.zero_();
@@ -44,9 +67,7 @@ void initialize_parameter(std::string_view name, at::Tensor& parameter, const In
     parameter.normal_(0.0, initializer.projection_range > 0 ? initializer.projection_range : keeping,
                       initializer.generator);
   } else {
-    const double divisor = writes_to_residual(name) ? initializer.residual_divisor : 1.0;
-    const double range = initializer.by_fan_in ? fan_in_range(name, parameter) : initializer.range;
-    parameter.normal_(0.0, range / divisor, initializer.generator);
+    draw(parameter, range_of(name, parameter, initializer), initializer);
   }
   const bool has_padding_row =
       name.ends_with("embeddings.tokens") || (initializer.padding_position && name.ends_with("embeddings.positions"));

@@ -4,6 +4,8 @@
 
 #include <optional>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include <ATen/core/Generator.h>
 #include <torch/nn/module.h>
@@ -21,6 +23,9 @@ struct Initializer {
   /// Divides the range of the matrices that write to the residual stream: sqrt(residual layers) in pre-norm models
   /// (Radford et al. 2019, section 2.3).
   double residual_divisor = 1.0;
+  double cutoff = 0.0;  ///< numbers lie within so many ranges of 0, as if others were drawn anew; 0: anywhere
+  /// Ranges of parameters whose names end so, in place of `range`.
+  std::vector<std::pair<std::string_view, double>> ranges = {};
   /// As Transformer-XL was released: norm weights are normal(1, norm_range), and projections of a vocabulary in
   /// clusters normal(0, projection_range) in place of 1 / sqrt(columns), where it is not 0.
   double norm_range = 0.0;
