@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# weft_room(name [TORCH] [LIBRARIES ...] [FRONT globs...]): the folder src/weft/<name> as an object library weft_<name>. A room sees the
-# rooms before it. Sources of a TORCH room that FRONT names see no LibTorch: they are an object library weft_<name>_front.
+# weft_room(name [TORCH] [LIBRARIES ...]): the folder src/weft/<name> as an object library weft_<name>. A room sees the
+# rooms before it. The folder `front` of a TORCH room sees no LibTorch: it is an object library weft_<name>_front.
 include(WeftIsa)
 # Rooms that call others and compute little themselves: -O1 compiles them in 0.8 of the time of -O2.
 set(WEFT_UNHURRIED_ROOMS server page requests models checkpoint training tasks fine_tuning report viewer service cli cli_front)
@@ -8,14 +8,15 @@ set_property(GLOBAL PROPERTY WEFT_ROOMS "")
 set_property(GLOBAL PROPERTY WEFT_TORCH_ROOMS "")
 
 function(weft_room name)
-  cmake_parse_arguments(PARSE_ARGV 1 room "TORCH" "" "LIBRARIES;FRONT")
+  cmake_parse_arguments(PARSE_ARGV 1 room "TORCH" "" "LIBRARIES")
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${name}/*.cpp ${CMAKE_CURRENT_SOURCE_DIR}/${name}/*/*.cpp
        ${CMAKE_CURRENT_SOURCE_DIR}/${name}/*/*/*.cpp)
   list(FILTER sources EXCLUDE REGEX "/main\\.cpp$")
   weft_isa_flags(sources)
-  if(room_FRONT)
-    file(GLOB front CONFIGURE_DEPENDS LIST_DIRECTORIES false ${room_FRONT})
-    list(FILTER front EXCLUDE REGEX "/main\\.cpp$")
+  file(GLOB front CONFIGURE_DEPENDS LIST_DIRECTORIES false ${CMAKE_CURRENT_SOURCE_DIR}/${name}/front/*.cpp
+       ${CMAKE_CURRENT_SOURCE_DIR}/${name}/front/*/*.cpp)
+  list(FILTER front EXCLUDE REGEX "/main\\.cpp$")
+  if(front)
     list(REMOVE_ITEM sources ${front})
     add_library(weft_${name}_front OBJECT ${front})
     weft_room_code(${name}_front OFF)

@@ -8,6 +8,7 @@ ROOMS = (
     "core pattern inspect kernels formats text readers metrics profile hub server page requests attention layers models checkpoint data generation training tasks fine_tuning report viewer service cli".split()
 )
 TORCH_FREE = ROOMS[: ROOMS.index("attention")]
+FRONT = "src/weft/cli/front/"  # the half of the command line that sees no LibTorch: it includes rooms without LibTorch and itself only
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 TORCH = re.compile(r"^(torch|ATen|c10|caffe2)/")
 WIDE = {"torch/torch.h", "torch/all.h", "torch/extension.h"}
@@ -51,12 +52,15 @@ def check_room(file):
     if file.room not in ROOMS:
         yield Offence(file.path, 1, "room", f"found {file.room}, which scripts/linting/include_rules.py does not list")
         return
+    in_front = file.path.startswith(FRONT)
     for line, _, header in includes(file):
         other = header.split("/")[1] if header.startswith("weft/") and header.count("/") > 1 else None
         if other in ROOMS and ROOMS.index(other) > ROOMS.index(file.room):
             yield Offence(file.path, line, "room-order", f"found {file.room} including {other}, which comes after it")
-        if file.room in TORCH_FREE and TORCH.match(header):
+        if (file.room in TORCH_FREE or in_front) and TORCH.match(header):
             yield Offence(file.path, line, "torch-free", f"found <{header}> in a room that sees no LibTorch")
+        if in_front and other is not None and other not in TORCH_FREE and not f"src/{header}".startswith(FRONT):
+            yield Offence(file.path, line, "torch-free", f"found {header}, which may see LibTorch, in {FRONT}, which sees none")
 
 
 def check_containers(file, cpp):

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A sign of life on a terminal, and none elsewhere.
-#include "weft/cli/watched_progress.h"
+#include "weft/cli/front/watched_progress.h"
 
 #include <chrono>
 #include <thread>

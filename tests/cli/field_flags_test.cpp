@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Flags from a field list, through a real CLI11 app: names, values of every type, rules, and what help says. And the
 // one decision of `weft train`: which of seven ways to train a run is, from flags and from what directories hold.
-#include "weft/cli/field_flags.h"
+#include "weft/cli/front/field_flags.h"
 
 #include <gtest/gtest.h>
 
@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "support/temporary_directory.h"
-#include "weft/cli/help.h"
-#include "weft/cli/output.h"
-#include "weft/cli/spoken_flags.h"
+#include "weft/cli/front/help.h"
+#include "weft/cli/front/output.h"
+#include "weft/cli/front/spoken_flags.h"
 #include "weft/cli/training/request.h"
 
 namespace weft::cli {

@@ -16,7 +16,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "weft/cli/run.h"
+#include "weft/cli/front/run.h"
 
 namespace {
 

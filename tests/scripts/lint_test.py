@@ -149,6 +149,13 @@ class LintTest(unittest.TestCase):
             self.assert_text_refused("torch-free", OPENING + f"#include <{header}>\n", "src/weft/pattern/sample.cpp")
         self.assert_clean({"src/weft/attention/sample.cpp": OPENING + "#include <torch/types.h>\n"})
 
+    def test_the_front_of_the_command_line_is_torch_free(self):
+        front, inner = "src/weft/cli/front/sample.cpp", {"src/weft/cli/front/sample.h": HEADER, "src/weft/cli/tasks/sample.h": HEADER, "src/weft/core/one.h": HEADER}
+        good = ['"weft/cli/front/sample.h"', '"weft/core/one.h"', "<CLI/App.hpp>"]
+        self.assert_clean({**inner, front: OPENING + "".join(f"#include {name}\n" for name in good)})
+        for name in ("<ATen/Parallel.h>", '"weft/cli/tasks/sample.h"'):
+            self.assert_refused("torch-free", front, {**inner, front: OPENING + f"#include {name}\n"})
+
     def test_wide_include(self):
         self.assert_text_refused("wide-include", OPENING + "#include <torch/torch.h>\n", "src/weft/layers/sample.cpp")
 

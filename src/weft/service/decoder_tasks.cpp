@@ -9,10 +9,10 @@
 
 #include "weft/checkpoint/model_directory.h"
 #include "weft/checkpoint/open_model.h"
-#include "weft/cli/field_flags.h"
+#include "weft/cli/front/field_flags.h"
+#include "weft/cli/front/threads.h"
 #include "weft/cli/generation/settings_flags.h"
 #include "weft/cli/generation/text_continuation.h"
-#include "weft/cli/threads.h"
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
 #include "weft/generation/settings/read_settings.h"

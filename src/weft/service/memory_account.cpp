@@ -8,8 +8,8 @@
 #include <sstream>
 
 #include "weft/checkpoint/sentence/sentence_directory.h"
-#include "weft/cli/memory_size.h"
-#include "weft/cli/output.h"
+#include "weft/cli/front/memory_size.h"
+#include "weft/cli/front/output.h"
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
 #include "weft/formats/dtype.h"

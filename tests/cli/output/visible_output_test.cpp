@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What reaches the terminal: plain text as it is, and nothing that a terminal obeys, however it is cut into pieces.
-#include "weft/cli/printing/visible_output.h"
+#include "weft/cli/front/printing/visible_output.h"
 
 #include <sstream>
 #include <string>

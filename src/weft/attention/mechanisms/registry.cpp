@@ -13,7 +13,6 @@
 #include "weft/attention/mechanisms/linformer/linformer_attention.h"
 #include "weft/attention/mechanisms/little_bird/little_bird_attention.h"
 #include "weft/attention/mechanisms/lsh/lsh_attention.h"
-#include "weft/attention/mechanisms/names.h"
 #include "weft/attention/mechanisms/nystrom/nystrom_attention.h"
 #include "weft/attention/mechanisms/pattern_attention.h"
 #include "weft/attention/mechanisms/performer/performer_attention.h"
@@ -23,6 +22,7 @@
 #include "weft/core/error.h"
 #include "weft/core/joined.h"
 #include "weft/core/quote.h"
+#include "weft/pattern/language/mechanism_names.h"
 #include "weft/pattern/language/names.h"
 
 namespace weft::attention {
@@ -62,7 +62,7 @@ constexpr std::array kMechanisms{
     Mechanism{"little_bird", parse_little_bird, build_learned<LittleBirdAttention>},
     Mechanism{"global_local", parse_etc, build_learned<EtcAttention>},
 };
-static_assert(std::ranges::equal(kMechanisms, kMechanismNames, {}, &Mechanism::name));
+static_assert(std::ranges::equal(kMechanisms, pattern::kMechanismNames, {}, &Mechanism::name));
 
 // The identifier that the expression begins with, empty when it begins with anything else.
 std::string_view first_name(std::string_view expression) {
@@ -94,19 +94,19 @@ void check_first_name(const std::string& expression) {
   }
   const std::vector<std::string_view> patterns = pattern::all_names();
   std::vector<std::string_view> candidates = patterns;
-  candidates.insert(candidates.end(), kMechanismNames.begin(), kMechanismNames.end());
+  candidates.insert(candidates.end(), pattern::kMechanismNames.begin(), pattern::kMechanismNames.end());
   std::string lower(first.text);
   std::transform(lower.begin(), lower.end(), lower.begin(), [](unsigned char c) { return std::tolower(c); });
   const std::string_view meant = nearest_name(lower, candidates);
   const std::string help = !meant.empty() ? concat(", did you mean '", meant, "'?")
                                           : concat("; the patterns are ", joined(patterns, ", "),
-                                                   "; the mechanisms are ", joined(kMechanismNames, ", "));
+                                                   "; the mechanisms are ", joined(pattern::kMechanismNames, ", "));
   pattern::fail_at(expression, first.where, concat("unknown name ", pattern::describe(first), help));
 }
 
 MechanismSpec parse_pattern(const std::string& expression, const std::filesystem::path& directory) {
   check_first_name(expression);
-  refuse_mechanism_names(expression, ": it stands alone, and is not combined with patterns");
+  pattern::refuse_mechanism_names(expression, ": it stands alone, and is not combined with patterns");
   return pattern_mechanism(pattern::Pattern::parse(expression, directory));
 }
 

@@ -21,7 +21,7 @@
 
 #include "weft/attention/mechanism.h"
 #include "weft/cli/bench/timing.h"
-#include "weft/cli/output.h"
+#include "weft/cli/front/output.h"
 #include "weft/core/error.h"
 #include "weft/kernels/workspace.h"
 

@@ -4,7 +4,7 @@
 
 #include <array>
 
-#include "weft/cli/output.h"
+#include "weft/cli/front/output.h"
 #include "weft/core/error.h"
 #include "weft/core/files.h"
 #include "weft/core/quote.h"

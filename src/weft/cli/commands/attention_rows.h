@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "weft/cli/output.h"
+#include "weft/cli/front/output.h"
 #include "weft/models/encoder_decoder_config.h"
 #include "weft/tasks/card/attention_summary.h"
 

@@ -2,7 +2,7 @@
 // `weft bench`: what this machine does, verified before it is timed. Its commands are files named bench_*.cpp.
 #include "weft/cli/bench/mechanism_bench.h"
 #include "weft/cli/commands/tensor_commands.h"
-#include "weft/cli/help.h"
+#include "weft/cli/front/help.h"
 
 namespace weft::cli {
 

@@ -10,13 +10,13 @@
 #include <vector>
 
 #include "weft/cli/bench/calibrate.h"
-#include "weft/cli/bench/calibration_file.h"
 #include "weft/cli/commands/tensor_commands.h"
-#include "weft/cli/failure.h"
-#include "weft/cli/field_flags.h"
-#include "weft/cli/help.h"
-#include "weft/cli/output.h"
-#include "weft/cli/threads.h"
+#include "weft/cli/front/bench/calibration_file.h"
+#include "weft/cli/front/failure.h"
+#include "weft/cli/front/field_flags.h"
+#include "weft/cli/front/help.h"
+#include "weft/cli/front/output.h"
+#include "weft/cli/front/threads.h"
 #include "weft/core/error.h"
 
 namespace weft::cli {

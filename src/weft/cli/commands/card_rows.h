@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "weft/checkpoint/open_model.h"
-#include "weft/cli/output.h"
+#include "weft/cli/front/output.h"
 #include "weft/models/transformer_config.h"
 #include "weft/tasks/card/card.h"
 

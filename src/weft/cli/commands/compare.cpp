@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "weft/cli/commands/tensor_commands.h"
-#include "weft/cli/help.h"
-#include "weft/cli/output.h"
+#include "weft/cli/front/help.h"
+#include "weft/cli/front/output.h"
 #include "weft/report/comparison.h"
 
 namespace weft::cli {

@@ -11,9 +11,9 @@
 #include "weft/cli/commands/run_summary.h"
 #include "weft/cli/commands/tensor_commands.h"
 #include "weft/cli/commands/tensor_listing.h"
-#include "weft/cli/help.h"
-#include "weft/cli/model_argument.h"
-#include "weft/cli/output.h"
+#include "weft/cli/front/help.h"
+#include "weft/cli/front/model_argument.h"
+#include "weft/cli/front/output.h"
 #include "weft/formats/tensor_file.h"
 #include "weft/tasks/card/card.h"
 

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // The learned spans of a model, the windows that they come to, and the model that attends by these.
-#include "weft/cli/commands/pattern_spans.h"
-
 #include <cstdint>
 #include <filesystem>
 #include <iostream>
@@ -13,9 +11,11 @@
 
 #include "weft/attention/mechanisms/span/learned_spans.h"
 #include "weft/checkpoint/model_directory.h"
-#include "weft/cli/help.h"
-#include "weft/cli/model_argument.h"
-#include "weft/cli/output.h"
+#include "weft/cli/commands/tensor_commands.h"
+#include "weft/cli/front/help.h"
+#include "weft/cli/front/model_argument.h"
+#include "weft/cli/front/output.h"
+#include "weft/cli/front/pattern/spans_command.h"
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
 #include "weft/formats/config_json.h"

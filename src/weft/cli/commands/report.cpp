@@ -6,8 +6,8 @@
 #include <string>
 
 #include "weft/cli/commands/tensor_commands.h"
-#include "weft/cli/help.h"
-#include "weft/cli/output.h"
+#include "weft/cli/front/help.h"
+#include "weft/cli/front/output.h"
 #include "weft/cli/training/command_to_repeat.h"
 #include "weft/core/files.h"
 #include "weft/report/page.h"

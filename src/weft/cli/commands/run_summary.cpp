@@ -8,9 +8,9 @@
 #include <ATen/ops/isfinite.h>
 
 #include "weft/checkpoint/tensors.h"
-#include "weft/cli/commands/table.h"
-#include "weft/cli/output.h"
-#include "weft/cli/watched_progress.h"
+#include "weft/cli/front/commands/table.h"
+#include "weft/cli/front/output.h"
+#include "weft/cli/front/watched_progress.h"
 #include "weft/core/error.h"
 #include "weft/core/joined.h"
 #include "weft/core/progress.h"

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <optional>
 
-#include "weft/cli/output.h"
+#include "weft/cli/front/output.h"
 #include "weft/formats/config_json.h"
 
 namespace weft::cli {

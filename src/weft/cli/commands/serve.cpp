@@ -11,14 +11,14 @@
 
 #include <ATen/Parallel.h>
 
-#include "weft/cli/bench/calibration_file.h"
 #include "weft/cli/commands/tensor_commands.h"
-#include "weft/cli/failure.h"
-#include "weft/cli/field_flags.h"
-#include "weft/cli/help.h"
-#include "weft/cli/memory_size.h"
-#include "weft/cli/output.h"
-#include "weft/cli/short_help.h"
+#include "weft/cli/front/bench/calibration_file.h"
+#include "weft/cli/front/failure.h"
+#include "weft/cli/front/field_flags.h"
+#include "weft/cli/front/help.h"
+#include "weft/cli/front/memory_size.h"
+#include "weft/cli/front/output.h"
+#include "weft/cli/front/short_help.h"
 #include "weft/core/error.h"
 #include "weft/core/progress.h"
 #include "weft/core/quote.h"

@@ -6,8 +6,8 @@
 
 #include <ATen/Parallel.h>
 
-#include "weft/cli/commands/pattern_spans.h"
-#include "weft/cli/tensor_part.h"
+#include "weft/cli/front/pattern/spans_command.h"
+#include "weft/cli/front/tensor_part.h"
 
 namespace weft::cli {
 namespace {

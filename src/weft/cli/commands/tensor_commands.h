@@ -13,8 +13,11 @@ namespace weft::cli {
 
 /// Each is the last function of the file that is named after its command.
 #define WEFT_REGISTER_TENSOR_COMMAND(name, add, about) void add(CLI::App& parent);
-#include "weft/cli/commands/list.inc"
+#include "weft/cli/front/commands/list.inc"
 #undef WEFT_REGISTER_TENSOR_COMMAND
+
+/// `weft pattern spans`.
+void add_pattern_spans(CLI::App& parent);
 
 /// The commands below `weft bench`.
 void add_bench_attention(CLI::App& parent);
@@ -28,7 +31,7 @@ struct TensorCommand {
 
 #define WEFT_REGISTER_TENSOR_COMMAND(name, add, about) TensorCommand{name, add},
 inline constexpr std::array kTensorCommands{
-#include "weft/cli/commands/list.inc"
+#include "weft/cli/front/commands/list.inc"
 };
 
 #undef WEFT_REGISTER_CORE_COMMAND

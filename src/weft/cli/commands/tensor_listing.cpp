@@ -8,8 +8,8 @@
 #include <ATen/ops/isfinite.h>
 
 #include "weft/checkpoint/tensors.h"
-#include "weft/cli/output.h"
-#include "weft/cli/watched_progress.h"
+#include "weft/cli/front/output.h"
+#include "weft/cli/front/watched_progress.h"
 #include "weft/core/error.h"
 #include "weft/core/joined.h"
 

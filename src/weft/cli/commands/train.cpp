@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "weft/cli/commands/tensor_commands.h"
-#include "weft/cli/failure.h"
-#include "weft/cli/field_flags.h"
-#include "weft/cli/help.h"
-#include "weft/cli/output.h"
-#include "weft/cli/threads.h"
+#include "weft/cli/front/failure.h"
+#include "weft/cli/front/field_flags.h"
+#include "weft/cli/front/help.h"
+#include "weft/cli/front/output.h"
+#include "weft/cli/front/threads.h"
 #include "weft/cli/training/agreement.h"
 #include "weft/cli/training/request.h"
 #include "weft/cli/training/results.h"

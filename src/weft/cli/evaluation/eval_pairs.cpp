@@ -9,12 +9,12 @@
 #include <string_view>
 
 #include "weft/checkpoint/open_model.h"
-#include "weft/cli/failure.h"
-#include "weft/cli/field_flags.h"
-#include "weft/cli/output.h"
-#include "weft/cli/prune/attention_file.h"
+#include "weft/cli/front/failure.h"
+#include "weft/cli/front/field_flags.h"
+#include "weft/cli/front/output.h"
+#include "weft/cli/front/prune/attention_file.h"
+#include "weft/cli/front/watched_progress.h"
 #include "weft/cli/training/task_flags.h"
-#include "weft/cli/watched_progress.h"
 #include "weft/core/error.h"
 #include "weft/core/files.h"
 #include "weft/core/log.h"

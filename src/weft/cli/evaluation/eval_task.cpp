@@ -7,10 +7,10 @@
 #include <memory>
 #include <string>
 
-#include "weft/cli/field_flags.h"
-#include "weft/cli/output.h"
+#include "weft/cli/front/field_flags.h"
+#include "weft/cli/front/output.h"
+#include "weft/cli/front/watched_progress.h"
 #include "weft/cli/training/task_flags.h"
-#include "weft/cli/watched_progress.h"
 #include "weft/core/error.h"
 #include "weft/core/files.h"
 #include "weft/core/joined.h"

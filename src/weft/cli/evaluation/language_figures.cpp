@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "weft/cli/output.h"
+#include "weft/cli/front/output.h"
 #include "weft/core/error.h"
 
 namespace weft::cli {

@@ -9,7 +9,7 @@
 #include "weft/checkpoint/open_model.h"
 #include "weft/checkpoint/sentence/cross_encoder.h"
 #include "weft/checkpoint/sentence/sentence_directory.h"
-#include "weft/cli/failure.h"
+#include "weft/cli/front/failure.h"
 #include "weft/cli/training/task_flags.h"
 #include "weft/core/error.h"
 #include "weft/core/quote.h"

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "weft/checkpoint/model_directory.h"
-#include "weft/cli/failure.h"
-#include "weft/cli/field_flags.h"
-#include "weft/cli/output.h"
+#include "weft/cli/front/failure.h"
+#include "weft/cli/front/field_flags.h"
+#include "weft/cli/front/output.h"
 #include "weft/core/error.h"
 #include "weft/core/files.h"
 #include "weft/core/interrupt.h"

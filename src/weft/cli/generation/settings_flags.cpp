@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "weft/cli/field_flags.h"
+#include "weft/cli/front/field_flags.h"
 #include "weft/core/error.h"
 #include "weft/core/joined.h"
 #include "weft/core/log.h"

@@ -7,7 +7,7 @@
 
 #include <CLI/App.hpp>
 
-#include "weft/cli/field_flags.h"
+#include "weft/cli/front/field_flags.h"
 
 namespace weft::cli {
 

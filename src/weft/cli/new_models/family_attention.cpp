@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "weft/attention/mechanisms/spec.h"
-#include "weft/cli/failure.h"
+#include "weft/cli/front/failure.h"
 #include "weft/core/log.h"
 #include "weft/core/quote.h"
 #include "weft/models/families/encoder_rules.h"

@@ -10,7 +10,7 @@
 #include "weft/checkpoint/encoder_decoder/convert.h"
 #include "weft/checkpoint/encoder_directory.h"
 #include "weft/checkpoint/model_kind.h"
-#include "weft/cli/field_flags.h"
+#include "weft/cli/front/field_flags.h"
 #include "weft/cli/new_models/encoder_fields.h"
 #include "weft/core/error.h"
 #include "weft/models/families/pair_rules.h"

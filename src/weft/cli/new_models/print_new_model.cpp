@@ -6,7 +6,7 @@
 #include <iostream>
 #include <string>
 
-#include "weft/cli/output.h"
+#include "weft/cli/front/output.h"
 
 namespace weft::cli {
 namespace {

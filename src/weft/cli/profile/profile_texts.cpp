@@ -10,7 +10,7 @@
 
 #include "weft/checkpoint/encoder_decoder/directory.h"
 #include "weft/checkpoint/model_directory.h"
-#include "weft/cli/failure.h"
+#include "weft/cli/front/failure.h"
 #include "weft/cli/tasks/pair_input.h"
 #include "weft/cli/tasks/text_input.h"
 #include "weft/core/quote.h"

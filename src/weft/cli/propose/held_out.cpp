@@ -12,7 +12,7 @@
 #include "weft/checkpoint/open_model.h"
 #include "weft/checkpoint/patterns/encoder_with_attention.h"
 #include "weft/checkpoint/patterns/load_with_attention.h"
-#include "weft/cli/watched_progress.h"
+#include "weft/cli/front/watched_progress.h"
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
 #include "weft/data/masking.h"

@@ -8,14 +8,14 @@
 #include <string>
 #include <vector>
 
-#include "weft/cli/bench/calibration_file.h"
 #include "weft/cli/commands/tensor_commands.h"
-#include "weft/cli/field_flags.h"
-#include "weft/cli/help.h"
-#include "weft/cli/output.h"
+#include "weft/cli/front/bench/calibration_file.h"
+#include "weft/cli/front/field_flags.h"
+#include "weft/cli/front/help.h"
+#include "weft/cli/front/output.h"
+#include "weft/cli/front/threads.h"
+#include "weft/cli/front/watched_progress.h"
 #include "weft/cli/propose/held_out.h"
-#include "weft/cli/threads.h"
-#include "weft/cli/watched_progress.h"
 #include "weft/core/error.h"
 #include "weft/core/files.h"
 #include "weft/profile/propose/rewire.h"

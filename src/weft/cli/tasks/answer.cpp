@@ -7,10 +7,10 @@
 #include <utility>
 
 #include "weft/cli/commands/tensor_commands.h"
-#include "weft/cli/failure.h"
-#include "weft/cli/field_flags.h"
-#include "weft/cli/help.h"
-#include "weft/cli/output.h"
+#include "weft/cli/front/failure.h"
+#include "weft/cli/front/field_flags.h"
+#include "weft/cli/front/help.h"
+#include "weft/cli/front/output.h"
 #include "weft/cli/tasks/task_command.h"
 #include "weft/cli/tasks/text_input.h"
 #include "weft/core/joined.h"

@@ -9,10 +9,10 @@
 #include <memory>
 
 #include "weft/cli/commands/tensor_commands.h"
-#include "weft/cli/failure.h"
-#include "weft/cli/field_flags.h"
-#include "weft/cli/help.h"
-#include "weft/cli/output.h"
+#include "weft/cli/front/failure.h"
+#include "weft/cli/front/field_flags.h"
+#include "weft/cli/front/help.h"
+#include "weft/cli/front/output.h"
 #include "weft/cli/tasks/embedding/chunk_command.h"
 #include "weft/cli/tasks/task_command.h"
 #include "weft/core/log.h"

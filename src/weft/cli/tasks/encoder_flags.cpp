@@ -4,8 +4,8 @@
 
 #include <optional>
 
-#include "weft/cli/field_flags.h"
-#include "weft/cli/threads.h"
+#include "weft/cli/front/field_flags.h"
+#include "weft/cli/front/threads.h"
 #include "weft/core/cpu.h"
 #include "weft/training/run/run_of_model.h"
 

@@ -5,9 +5,9 @@
 #include <memory>
 
 #include "weft/cli/commands/tensor_commands.h"
-#include "weft/cli/field_flags.h"
-#include "weft/cli/help.h"
-#include "weft/cli/output.h"
+#include "weft/cli/front/field_flags.h"
+#include "weft/cli/front/help.h"
+#include "weft/cli/front/output.h"
 #include "weft/cli/tasks/task_command.h"
 #include "weft/core/joined.h"
 

@@ -4,8 +4,8 @@
 
 #include <utility>
 
-#include "weft/cli/failure.h"
-#include "weft/cli/field_flags.h"
+#include "weft/cli/front/failure.h"
+#include "weft/cli/front/field_flags.h"
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
 #include "weft/readers/byte_source.h"

@@ -5,9 +5,9 @@
 #include <memory>
 
 #include "weft/cli/commands/tensor_commands.h"
-#include "weft/cli/failure.h"
-#include "weft/cli/help.h"
-#include "weft/cli/model_argument.h"
+#include "weft/cli/front/failure.h"
+#include "weft/cli/front/help.h"
+#include "weft/cli/front/model_argument.h"
 #include "weft/cli/tasks/shipped_model.h"
 #include "weft/cli/tasks/task_command.h"
 #include "weft/cli/tasks/text_input.h"

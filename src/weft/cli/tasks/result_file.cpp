@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "weft/cli/failure.h"
+#include "weft/cli/front/failure.h"
 #include "weft/core/error.h"
 #include "weft/core/joined.h"
 #include "weft/core/quote.h"

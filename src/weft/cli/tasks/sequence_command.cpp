@@ -7,10 +7,10 @@
 #include <utility>
 
 #include "weft/checkpoint/open_model.h"
-#include "weft/cli/failure.h"
-#include "weft/cli/field_flags.h"
-#include "weft/cli/output.h"
-#include "weft/cli/short_help.h"
+#include "weft/cli/front/failure.h"
+#include "weft/cli/front/field_flags.h"
+#include "weft/cli/front/output.h"
+#include "weft/cli/front/short_help.h"
 #include "weft/core/error.h"
 #include "weft/core/joined.h"
 #include "weft/core/log.h"

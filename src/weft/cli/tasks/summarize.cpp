@@ -5,8 +5,8 @@
 #include <memory>
 
 #include "weft/cli/commands/tensor_commands.h"
-#include "weft/cli/field_flags.h"
-#include "weft/cli/help.h"
+#include "weft/cli/front/field_flags.h"
+#include "weft/cli/front/help.h"
 #include "weft/cli/tasks/sequence_command.h"
 
 namespace weft::cli {

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // The loop over documents. Results of a part are printed before the next part is read.
 #include "weft/cli/tasks/task_command.h"
-#include "weft/cli/printing/visible_output.h"
+#include "weft/cli/front/printing/visible_output.h"
 
 #include <iostream>
 #include <utility>
 
-#include "weft/cli/field_flags.h"
-#include "weft/cli/model_argument.h"
-#include "weft/cli/output.h"
-#include "weft/cli/short_help.h"
+#include "weft/cli/front/field_flags.h"
+#include "weft/cli/front/model_argument.h"
+#include "weft/cli/front/output.h"
+#include "weft/cli/front/short_help.h"
 #include "weft/core/log.h"
 
 namespace weft::cli {

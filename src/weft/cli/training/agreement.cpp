@@ -7,7 +7,7 @@
 #include <string>
 
 #include "weft/checkpoint/attention_files.h"
-#include "weft/cli/field_flags.h"
+#include "weft/cli/front/field_flags.h"
 #include "weft/core/disk/digest.h"
 #include "weft/core/error.h"
 #include "weft/core/quote.h"

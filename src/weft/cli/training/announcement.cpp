@@ -8,7 +8,7 @@
 
 #include "weft/cli/commands/attention_rows.h"
 #include "weft/cli/commands/card_rows.h"
-#include "weft/cli/output.h"
+#include "weft/cli/front/output.h"
 #include "weft/core/cpu.h"
 #include "weft/core/error.h"
 #include "weft/core/joined.h"
@@ -78,7 +78,7 @@ std::int64_t parameter_count(const models::TransformerConfig& config) {
   return models::LanguageModelImpl(config, at::TensorOptions().device(at::kMeta)).parameter_count();
 }
 
-std::string dtype_text(const std::string& dtype) {
+std::string shown_dtype(const std::string& dtype) {
   const std::string used = training::resolved_dtype(dtype);
   const bool emulated = used == "bfloat16" && !has_fast_bfloat16();
   return used +
@@ -171,7 +171,7 @@ void print_announcement(const Announcement& announcement, std::int64_t threads) 
                                         teacher.distill_temperature));
   }
   const training::TrainerConfig& trainer = announcement.trainer;
-  rows.emplace_back("dtype", dtype_text(trainer.dtype));
+  rows.emplace_back("dtype", shown_dtype(trainer.dtype));
   rows.emplace_back("threads", std::to_string(trainer.threads > 0 ? trainer.threads : threads));
   rows.insert(rows.end(), announcement.steps.begin(), announcement.steps.end());
   write_line(name_table(rows));

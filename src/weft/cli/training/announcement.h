@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "weft/cli/output.h"
+#include "weft/cli/front/output.h"
 #include "weft/core/system/process_rank.h"
 #include "weft/fine_tuning/fine_tune.h"
 #include "weft/fine_tuning/masked_text/masked_text_run.h"

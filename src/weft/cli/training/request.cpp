@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "weft/checkpoint/open_model.h"
-#include "weft/cli/field_flags.h"
-#include "weft/cli/prune/attention_file.h"
+#include "weft/cli/front/field_flags.h"
+#include "weft/cli/front/prune/attention_file.h"
 #include "weft/cli/training/task_flags.h"
 #include "weft/core/error.h"
 #include "weft/core/quote.h"

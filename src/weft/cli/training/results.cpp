@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "weft/cli/output.h"
+#include "weft/cli/front/output.h"
 #include "weft/core/error.h"
 #include "weft/core/progress.h"
 #include "weft/metrics/sums.h"

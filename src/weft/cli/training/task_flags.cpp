@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "weft/cli/spoken_flags.h"
+#include "weft/cli/front/spoken_flags.h"
 #include "weft/core/quote.h"
 #include "weft/fine_tuning/pairs/pair_config.h"
 #include "weft/fine_tuning/settings.h"

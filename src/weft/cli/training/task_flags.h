@@ -9,7 +9,7 @@
 
 #include <CLI/App.hpp>
 
-#include "weft/cli/field_flags.h"
+#include "weft/cli/front/field_flags.h"
 #include "weft/core/disk/model_file.h"
 #include "weft/formats/config_json.h"
 

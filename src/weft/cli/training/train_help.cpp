@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "weft/cli/short_help.h"
+#include "weft/cli/front/short_help.h"
 
 namespace weft::cli {
 namespace {

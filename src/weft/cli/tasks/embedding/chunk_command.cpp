@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "weft/cli/failure.h"
-#include "weft/cli/output.h"
+#include "weft/cli/front/failure.h"
+#include "weft/cli/front/output.h"
 #include "weft/core/joined.h"
 #include "weft/core/quote.h"
 #include "weft/formats/safetensors.h"

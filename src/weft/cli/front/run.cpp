@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+// Builds the app from the table of commands. CLI11's parse errors are said again in Weft's words, with the nearest
+// known name.
+#include "weft/cli/front/run.h"
+#include "weft/cli/front/printing/visible_output.h"
+
+#include <algorithm>
+#include <iostream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "weft/cli/front/brackets.h"
+#include "weft/cli/front/commands/table.h"
+#include "weft/cli/front/failure.h"
+#include "weft/cli/front/help.h"
+#include "weft/cli/front/model_argument.h"
+#include "weft/cli/front/pattern/spans_command.h"
+#include "weft/cli/front/spoken_flags.h"
+#include "weft/cli/front/tensor_part.h"
+#include "weft/core/cpu.h"
+#include "weft/core/error.h"
+#include "weft/core/quote.h"
+#include "weft/core/system/option_name.h"
+#include "weft/core/version.h"
+#include "weft/kernels/fused.h"
+
+namespace weft::cli {
+namespace {
+
+constexpr std::string_view kAbout =
+    "Weft: transformers on long sequences. Attention is a graph, written as a short expression.";
+
+constexpr std::string_view kProgramExamples =
+    "Examples:\n"
+    "  weft pattern show 'causal & (window(256) | global(4))' --length 4096\n"
+    "  weft train --train-text books/ --eval-text held-out.txt --attention 'strided(256)' --context 4096 --minutes 5 "
+    "--out run\n"
+    "  weft eval run --text held-out.txt\n"
+    "  weft generate run --prompt 'Once upon a time' --max-new-tokens 200\n\n"
+    "`weft COMMAND --help` says more. Exit codes: 0 done, 1 an error, 2 misuse, 130 interrupted with state saved.\n"
+    "Environment: WEFT_THREADS, WEFT_LOG=error|warning|info|debug, WEFT_ISA, NO_COLOR, HF_HUB_DISABLE_PROGRESS_BARS, "
+    "HF_HOME, HF_TOKEN, HF_HUB_OFFLINE.";
+
+/// The innermost command that was named.
+const CLI::App& current(const CLI::App& app) {
+  const CLI::App* found = &app;
+  for (auto named = found->get_subcommands(); !named.empty(); named = found->get_subcommands()) {
+    found = named.front();
+  }
+  return *found;
+}
+
+/// The name in `names` that `given` was perhaps meant to be, as the beginning of a hint.
+std::string nearest_of(const std::string& given, const std::vector<std::string>& names) {
+  const std::vector<std::string_view> views(names.begin(), names.end());
+  const std::string_view nearest = nearest_name(given, views);
+  return nearest.empty() ? "" : "did you mean " + std::string(nearest) + "? ";
+}
+
+// For "did you mean".
+std::vector<std::string> command_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    names.push_back(command->get_name());
+  }
+  return names;
+}
+
+std::vector<std::string> flag_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) {
+      names.push_back("--" + name);
+    }
+  }
+  return names;
+}
+
+// For a word that fits nowhere: a flag, a command, or an argument too many, each with what was perhaps meant.
+[[noreturn]] void fail_on_extra(const CLI::App& app, const std::string& given) {
+  const std::string extra = unmarked(given);
+  const CLI::App& command = current(app);
+  const std::string help = "see " + command_path(command) + " --help";
+  if (extra.starts_with('-')) {
+    const std::string flag = extra.substr(0, extra.find('='));
+    throw UsageError(command_path(command) + " has no flag " + flag, nearest_of(flag, flag_names(command)) + help);
+  }
+  const std::vector<std::string> names = command_names(command);
+  if (!names.empty()) {
+    throw UsageError(command_path(command) + " has no command " + quote(extra), nearest_of(extra, names) + help);
+  }
+  throw UsageError(command_path(command) + ": unexpected argument " + quote(extra), help);
+}
+
+// What is left over is looked at first: CLI11 would complain of a missing argument and not say that a flag was
+// misspelt.
+[[noreturn]] void fail_in_own_words(const CLI::App& app, const CLI::ParseError& error) {
+  const std::vector<std::string> extra = app.remaining(true);
+  if (!extra.empty()) {
+    fail_on_extra(app, extra.front());
+  }
+  const CLI::App& command = current(app);
+  const std::vector<std::string> commands = command_names(command);
+  if (!commands.empty() && dynamic_cast<const CLI::RequiredError*>(&error) != nullptr) {
+    std::cerr << app.help() << '\n';
+    throw UsageError(command_path(command) + " needs a command", "see " + command_path(command) + " COMMAND --help");
+  }
+  std::string message = error.what();
+  message.resize(std::min(message.find('\n'), message.size()));
+  throw UsageError(command_path(command) + ": " + message, "see " + command_path(command) + " --help");
+}
+
+/// The first two arguments that are no flags: the program itself has no flag with a value.
+struct NamedCommand {
+  std::string_view name;
+  std::string_view below;
+};
+
+NamedCommand named_command(int count, char** arguments) {
+  NamedCommand named;
+  for (int i = 1; i < count && named.below.empty(); ++i) {
+    if (!std::string_view(arguments[i]).starts_with('-')) {
+      (named.name.empty() ? named.name : named.below) = arguments[i];
+    }
+  }
+  return named;
+}
+
+/// Replaces the listed command by that of libweft.
+void add_spans(CLI::App& app) {
+  CLI::App& pattern = *app.get_subcommand("pattern");
+  pattern.remove_subcommand(pattern.get_subcommand(std::string(kSpansName)));
+  tensor_part().add(pattern, kSpansPart);
+}
+
+/// Adds every command: `named` whole, and those that libweft would have to be opened for only with their names, unless
+/// `named` describes them all.
+void add_commands(CLI::App& app, const NamedCommand& named) {
+  const bool all = named.name == "completion" || named.name == "manual";
+  for (const Command& command : commands()) {
+    if (command.add != nullptr) {
+      command.add(app);
+    } else if (command.name != named.name && !all) {
+      list_command(app, std::string(command.name));
+    } else if (!tensor_part().add(app, command.name)) {
+      fail(ErrorKind::kUnsupported, "libweft has no command ", command.name, ": program and library differ in version");
+    }
+  }
+  if (all || (named.name == "pattern" && named.below == kSpansName)) {
+    add_spans(app);
+  }
+}
+
+/// What `weft version` says beyond this needs LibTorch to be opened.
+std::string build_facts() {
+  return concat("weft ", kVersion, "\ncompiled by GCC ", __VERSION__, " for ", compiled_for(), ", running on ",
+                cpu_description(), "\n");
+}
+
+void parse(CLI::App& app, int count, char** arguments) {
+  std::vector<std::string> marked = marked_arguments(count, arguments);
+  std::vector<char*> pointers;
+  pointers.reserve(marked.size());
+  for (std::string& argument : marked) {
+    pointers.push_back(argument.data());
+  }
+  try {
+    app.parse(count, pointers.data());
+  } catch (const CLI::CallForHelp&) {
+    std::cout << app.help();
+  } catch (const CLI::CallForAllHelp&) {
+    std::cout << app.help("", CLI::AppFormatMode::All);
+  } catch (const CLI::CallForVersion&) {
+    std::cout << build_facts();
+  } catch (const CLI::ParseError& error) {
+    fail_in_own_words(app, error);
+  } catch (const UsageError&) {
+    throw;
+  } catch (const Error& error) {
+    rethrow_in_flags(error, current(app), command_path(current(app)));
+  }
+  // A full disk or a closed pipe shows here at the latest.
+  std::cout.flush();
+  if (!std::cout) {
+    fail(ErrorKind::kIo, "writing to standard output failed");
+  }
+}
+
+}  // namespace
+
+int run(int count, char** arguments) {
+  name_options_as_flags();
+  const VisibleOutput visible;
+  try {
+    CLI::App app{std::string(kAbout), "weft"};
+    app.formatter(std::make_shared<HelpFormatter>());
+    app.footer(std::string(kProgramExamples));
+    app.set_help_flag("-h,--help", "print this help");
+    app.set_help_all_flag("--help-all", "print the help with every flag");
+    app.set_version_flag("--version", std::string(kVersion), "print the version");
+    forget_model_arguments();
+    add_commands(app, named_command(count, arguments));
+    app.parse_complete_callback([] {
+      kernels::check_forced_isa();
+      resolve_model_arguments();
+    });
+    app.require_subcommand(1);
+    unmark_values(app);
+    parse(app, count, arguments);
+    return 0;
+  } catch (const std::exception& failure) {
+    return report(failure);
+  }
+}
+
+}  // namespace weft::cli

@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: Apache-2.0
+// `weft score`: metrics of texts against references, each printed as its reference program prints it.
+#include <iostream>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "weft/cli/front/commands/table.h"
+#include "weft/cli/front/failure.h"
+#include "weft/cli/front/field_flags.h"
+#include "weft/cli/front/help.h"
+#include "weft/cli/front/output.h"
+#include "weft/cli/front/score/alignment_figures.h"
+#include "weft/cli/front/score/score_texts.h"
+#include "weft/core/error.h"
+#include "weft/core/log.h"
+#include "weft/metrics/summary/rouge.h"
+#include "weft/metrics/translation/alignment_error.h"
+#include "weft/metrics/translation/bleu.h"
+#include "weft/metrics/translation/chrf.h"
+#include "weft/metrics/translation/code_points.h"
+
+namespace weft::cli {
+namespace {
+
+using formats::Json;
+using metrics::BootstrapInterval;
+
+constexpr const char* kBleuExamples =
+    "  weft score bleu output.en reference.en\n"
+    "  weft score bleu output.en first.en second.en.gz --confidence --json";
+constexpr const char* kChrfExamples =
+    "  weft score chrf output.cs reference.cs\n"
+    "  weft score chrf output.cs reference.cs --word-order 2 --confidence";
+constexpr const char* kRougeExamples =
+    "  weft score rouge summaries.txt references.txt\n"
+    "  weft score rouge summaries.jsonl references.jsonl --text-field summary --json";
+constexpr const char* kAerExamples =
+    "  weft score aer found.pharaoh gold.pharaoh\n"
+    "  weft score aer found.pharaoh gold.pharaoh --reference-from-one --json";
+
+std::optional<BootstrapInterval> interval_if(const ScoreConfig& config, const auto& scorer) {
+  return config.confidence ? std::optional(scorer.interval(config.samples)) : std::nullopt;
+}
+
+// "32.45 (μ = 32.40 ± 0.51)", as sacrebleu writes it.
+std::string score_with(double score, const std::optional<BootstrapInterval>& interval) {
+  const std::string text = fixed(score, 2);
+  return interval && interval->mean > 0
+             ? concat(text, " (μ = ", fixed(interval->mean, 2), " ± ", fixed(interval->half_width, 2), ")")
+             : text;
+}
+
+void add_interval(Json& json, const std::optional<BootstrapInterval>& interval) {
+  if (interval) {
+    json["confidence_mean"] = interval->mean;
+    json["confidence_var"] = interval->half_width;
+  }
+}
+
+// sacrebleu's word on text that is in tokens already, which BLEU would cut once more.
+void warn_of_tokens(std::int64_t ends, const std::string& words) {
+  constexpr std::int64_t kManyEnds = 100;
+  if (ends >= kManyEnds && words != "none") {
+    log_warning(ends,
+                " hypotheses end in ' .': BLEU is for text as people write it, not for tokens; --words none takes "
+                "words as they are");
+  }
+}
+
+// `add` of a row; its errors say which.
+template <typename Add>
+void add_row(const ScoreRow& row, const Add& add) {
+  try {
+    add();
+  } catch (const Error& error) {
+    throw Error(error.kind(), concat(row.where, " or the reference there: ", error.what()), error.hint());
+  }
+}
+
+// One scorer over all texts, or a new one for each; `print` shows it.
+template <typename Make, typename Print>
+void score_rows(const ScoreFlags& flags, const ScoreConfig& config, const Make& make, const Print& print) {
+  auto all = make();
+  visit_rows(flags, config, [&](const ScoreRow& row) {
+    if (!config.sentence_level) {
+      add_row(row, [&] { all.add(row.texts.front(), row.references()); });
+      return;
+    }
+    auto one = make();
+    add_row(row, [&] { one.add(row.texts.front(), row.references()); });
+    print(one);
+  });
+  if (!config.sentence_level) {
+    print(all);
+  }
+}
+
+void print_bleu(const metrics::BleuScorer& scorer, const ScoreConfig& config, bool as_json) {
+  const metrics::BleuScore score = scorer.score();
+  const std::optional<BootstrapInterval> interval = interval_if(config, scorer);
+  const std::string signature = scorer.signature(config.confidence ? config.samples : 0);
+  if (!as_json) {
+    std::cout << "BLEU|" << signature << " = " << score_with(score.score, interval) << ' ' << score.verbose() << '\n';
+    return;
+  }
+  Json json = {{"name", "BLEU"},
+               {"score", score.score},
+               {"signature", signature},
+               {"verbose_score", score.verbose()},
+               {"precisions", score.precisions},
+               {"brevity_penalty", score.brevity_penalty},
+               {"hypothesis_length", score.hypothesis_length},
+               {"reference_length", score.reference_length}};
+  add_interval(json, interval);
+  print_json(json);
+}
+
+// Counts lines that end in a token.
+struct CountedBleu {
+  metrics::BleuScorer scorer;
+  std::int64_t* ends;
+
+  void add(const std::string& hypothesis, std::span<const std::string> references) {
+    scorer.add(hypothesis, references);
+    *ends += hypothesis.ends_with(" .") ? 1 : 0;
+  }
+};
+
+void score_bleu(const ScoreFlags& flags) {
+  const ScoreConfig config = flags.config("weft score bleu");
+  metrics::BleuOptions options;
+  formats::update_from_json(options, flags.metric_given, "weft score bleu");
+  // A text by itself is often too short for an order.
+  options.effective_order = options.effective_order || config.sentence_level;
+  std::int64_t ends = 0;
+  score_rows(
+      flags, config, [&] { return CountedBleu{metrics::BleuScorer(options), &ends}; },
+      [&](const CountedBleu& counted) { print_bleu(counted.scorer, config, flags.json); });
+  warn_of_tokens(ends, options.words);
+}
+
+void print_chrf(const metrics::ChrfScorer& scorer, const ScoreConfig& config, bool as_json) {
+  const std::optional<BootstrapInterval> interval = interval_if(config, scorer);
+  const std::string signature = scorer.signature(config.confidence ? config.samples : 0);
+  if (!as_json) {
+    std::cout << scorer.name() << '|' << signature << " = " << score_with(scorer.score(), interval) << '\n';
+    return;
+  }
+  Json json = {{"name", scorer.name()}, {"score", scorer.score()}, {"signature", signature}};
+  add_interval(json, interval);
+  print_json(json);
+}
+
+void score_chrf(const ScoreFlags& flags) {
+  const ScoreConfig config = flags.config("weft score chrf");
+  metrics::ChrfOptions options;
+  formats::update_from_json(options, flags.metric_given, "weft score chrf");
+  score_rows(
+      flags, config, [&] { return metrics::ChrfScorer(options); },
+      [&](const metrics::ChrfScorer& scorer) { print_chrf(scorer, config, flags.json); });
+}
+
+struct RougeConfig {
+  bool stemmer = true;
+  std::string sentence_mark;
+
+  template <typename Visitor>
+  static void fields(Visitor&& visit) {
+    visit(Field{"stemmer", &RougeConfig::stemmer, "compare words without their English endings"});
+    visit(Field{"sentence_mark", &RougeConfig::sentence_mark,
+                "text that stands between the sentences of a summary, which rougeLsum compares, such as <n>; without "
+                "it line ends, which only JSON and CSV can hold"});
+  }
+};
+
+std::string with_lines(const std::string& text, const std::string& mark) {
+  return mark.empty() ? text : metrics::with_replaced(text, mark, "\n");
+}
+
+void print_rouge(const metrics::RougeScorer& scorer, const ScoreConfig& config, bool as_json) {
+  if (const std::string remark = scorer.remark(); !remark.empty()) {
+    log_warning(remark);
+  }
+  const metrics::RougeScore mean = scorer.mean();
+  std::vector<BootstrapInterval> intervals;
+  if (config.confidence) {
+    intervals = scorer.intervals(config.samples);
+  }
+  Json json = {{"summaries", scorer.summaries()}};
+  Rows rows;
+  constexpr double kPercent = 100;
+  for (std::size_t kind = 0; kind < mean.size(); ++kind) {
+    const metrics::RougeFigure& figure = mean[kind];
+    std::optional<BootstrapInterval> interval;
+    if (!intervals.empty()) {
+      interval = intervals[kind];
+    }
+    Json& entry = json[std::string(metrics::kRougeNames[kind])];
+    entry = {{"precision", figure.precision}, {"recall", figure.recall}, {"fmeasure", figure.f1}};
+    add_interval(entry, interval);
+    if (interval) {
+      *interval = {kPercent * interval->mean, kPercent * interval->half_width};
+    }
+    rows.emplace_back(std::string(metrics::kRougeNames[kind]),
+                      concat("F ", score_with(kPercent * figure.f1, interval), "  precision ",
+                             fixed(kPercent * figure.precision, 2), "  recall ", fixed(kPercent * figure.recall, 2)));
+  }
+  if (as_json) {
+    print_json(json);
+  } else {
+    std::cout << name_table(rows);
+  }
+}
+
+// Puts line ends where the marks are.
+struct MarkedRouge {
+  metrics::RougeScorer scorer;
+  std::string mark;
+
+  void add(const std::string& summary, std::span<const std::string> references) {
+    std::vector<std::string> lines;
+    for (const std::string& reference : references) {
+      lines.push_back(with_lines(reference, mark));
+    }
+    scorer.add(with_lines(summary, mark), lines);
+  }
+};
+
+void score_rouge(const ScoreFlags& flags) {
+  const ScoreConfig config = flags.config("weft score rouge");
+  RougeConfig options;
+  formats::update_from_json(options, flags.metric_given, "weft score rouge");
+  score_rows(
+      flags, config, [&] { return MarkedRouge{metrics::RougeScorer(options.stemmer), options.sentence_mark}; },
+      [&](const MarkedRouge& marked) { print_rouge(marked.scorer, config, flags.json); });
+}
+
+struct AerConfig {
+  bool hypothesis_from_one = false;
+  bool reference_from_one = false;
+
+  template <typename Visitor>
+  static void fields(Visitor&& visit) {
+    visit(Field{"hypothesis_from_one", &AerConfig::hypothesis_from_one, "words of the first file count from 1"});
+    visit(Field{"reference_from_one", &AerConfig::reference_from_one, "words of the second file count from 1"});
+  }
+};
+
+void score_aer(const ScoreFlags& flags) {
+  const ScoreConfig config = flags.config("weft score aer");
+  AerConfig options;
+  formats::update_from_json(options, flags.metric_given, "weft score aer");
+  if (flags.files.size() != 2) {
+    throw UsageError("weft score aer compares two files, found " + std::to_string(flags.files.size()));
+  }
+  metrics::AlignmentScorer scorer;
+  visit_rows(flags, config, [&](const ScoreRow& row) {
+    add_row(row, [&] {
+      scorer.add(metrics::parse_alignment(row.texts[0], options.hypothesis_from_one ? 1 : 0),
+                 metrics::parse_alignment(row.texts[1], options.reference_from_one ? 1 : 0));
+    });
+  });
+  print_alignment_figures(scorer, flags.json);
+}
+
+// A command of files and a metric's own fields.
+template <typename Options>
+void add_metric(CLI::App& group, const std::string& name, const std::string& about, const char* examples,
+                void (*run)(const ScoreFlags&)) {
+  auto flags = std::make_shared<ScoreFlags>();
+  CLI::App& app = add_command(group, name, about, examples);
+  const bool intervals = name != "aer";
+  add_score_files(app, *flags, intervals ? std::vector<std::string_view>{} : std::vector<std::string_view>{"format"});
+  add_fields<Options>(app, {.title = "Metric"}, flags->metric_given);
+  app.callback([flags, run] { run(*flags); });
+}
+
+}  // namespace
+
+void add_score(CLI::App& parent) {
+  CLI::App& group = add_command(parent, "score", concat(kBleuExamples, "\n", kRougeExamples, "\n", kAerExamples));
+  group.require_subcommand(1);
+  add_metric<metrics::BleuOptions>(group, "bleu", "BLEU as sacrebleu computes it, with its signature", kBleuExamples,
+                                   score_bleu);
+  add_metric<metrics::ChrfOptions>(group, "chrf", "chrF and chrF++ as sacrebleu computes them, with their signature",
+                                   kChrfExamples, score_chrf);
+  add_metric<RougeConfig>(group, "rouge",
+                          "ROUGE-1, -2, -L and -Lsum as rouge_score computes them, means over all texts",
+                          kRougeExamples, score_rouge);
+  add_metric<AerConfig>(group, "aer", "alignment error rate of two files of links (Pharaoh's format, i-j)",
+                        kAerExamples, score_aer);
+}
+
+}  // namespace weft::cli

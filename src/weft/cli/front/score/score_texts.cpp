@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+// One text of each file in memory at a time.
+#include "weft/cli/front/score/score_texts.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "weft/cli/front/failure.h"
+#include "weft/cli/front/field_flags.h"
+#include "weft/cli/front/output.h"
+#include "weft/core/error.h"
+#include "weft/core/interrupt.h"
+#include "weft/core/log.h"
+#include "weft/core/progress.h"
+#include "weft/core/quote.h"
+#include "weft/readers/input/file_kind.h"
+#include "weft/readers/input/input_texts.h"
+#include "weft/readers/text_source.h"
+#include "weft/text/utf8.h"
+
+namespace weft::cli {
+namespace {
+
+// A file of texts, and what it is.
+struct OpenFile {
+  readers::ByteSource bytes;
+  std::string format;
+};
+
+OpenFile open_file(const std::string& path, const ScoreConfig& config) {
+  OpenFile file{readers::ByteSource::stream(path), config.format};
+  if (config.format == "auto") {
+    const readers::FileKind kind = readers::decide_kind(file.bytes, {config.text_field});
+    const bool record =
+        kind.sure && (kind.format == "jsonl" || kind.format == "json" || kind.format == "csv" || kind.format == "tsv");
+    if (record && kind.by_content() && !kind.named_alike) {
+      log_warning(file.bytes.name(), ": ", kind.reason, ", so its records are read; --format lines reads each line");
+    }
+    file.format = record ? kind.format : "lines";
+  }
+  return file;
+}
+
+readers::InputTexts input_texts_of(OpenFile file, const ScoreConfig& config) {
+  readers::InputTextOptions options;
+  options.format = file.format;
+  options.text_field = config.text_field;
+  return {std::move(file.bytes), options};
+}
+
+// Texts from the present one to the end.
+std::int64_t count_rest(readers::InputTexts& texts) {
+  std::int64_t count = 0;
+  for (readers::InputText text; texts.next(text);) {
+    ++count;
+  }
+  return count;
+}
+
+// A field that no file has.
+void check_use(const std::vector<OpenFile>& files, const ScoreConfig& config) {
+  const bool lines =
+      std::all_of(files.begin(), files.end(), [](const OpenFile& file) { return file.format == "lines"; });
+  if (!config.text_field.empty() && lines) {
+    throw UsageError("--text-field is for JSON lines and tables, and each line of these files is a text",
+                     "name the format with --format jsonl, json, csv or tsv");
+  }
+}
+
+std::string name_of_file(const std::string& path) { return path == "-" ? "standard input" : quote(path, 4096); }
+
+[[noreturn]] void fail_on_counts(const ScoreFlags& flags, std::vector<readers::InputTexts>& texts,
+                                 const std::vector<bool>& found, std::int64_t rows) {
+  const auto count = [&](std::size_t file) { return rows + (found[file] ? 1 + count_rest(texts[file]) : 0); };
+  const auto other = static_cast<std::size_t>(std::find(found.begin(), found.end(), !found.front()) - found.begin());
+  const std::int64_t first_count = count(0);
+  throw Error(ErrorKind::kFormat,
+              concat(name_of_file(flags.files.front()), " has ", first_count, " texts and ",
+                     name_of_file(flags.files[other]), " has ", count(other)),
+              "text N of a reference belongs to text N of the hypotheses; an empty line is a text too");
+}
+
+}  // namespace
+
+ScoreConfig ScoreFlags::config(const std::string& command) const {
+  ScoreConfig config;
+  formats::update_from_json(config, given, command);
+  if (config.confidence && config.sentence_level) {
+    throw UsageError("--confidence is for all texts together, --sentence-level for each by itself");
+  }
+  if (given.contains("samples") && !config.confidence) {
+    throw UsageError("--samples is for an interval", "give --confidence");
+  }
+  return config;
+}
+
+void add_score_files(CLI::App& app, ScoreFlags& flags, const std::vector<std::string_view>& only) {
+  app.add_option("FILES", flags.files,
+                 "the hypotheses, then one or more files of references; plain or gzip; - is "
+                 "standard input")
+      ->required()
+      ->option_text("HYP REF...")
+      ->expected(2, CLI::detail::expected_max_vector_size);
+  add_fields<ScoreConfig>(app, {.title = "Files", .only = only}, flags.given);
+  add_json_flag(app, flags.json);
+}
+
+void visit_rows(const ScoreFlags& flags, const ScoreConfig& config,
+                const std::function<void(const ScoreRow& row)>& visit) {
+  if (std::count(flags.files.begin(), flags.files.end(), "-") > 1) {
+    throw UsageError("only one of the files can be standard input");
+  }
+  std::vector<OpenFile> files;
+  files.reserve(flags.files.size());
+  for (const std::string& file : flags.files) {
+    files.push_back(open_file(file, config));
+  }
+  check_use(files, config);
+  std::vector<readers::InputTexts> sources;
+  sources.reserve(files.size());
+  for (OpenFile& file : files) {
+    sources.push_back(input_texts_of(std::move(file), config));
+  }
+  const InterruptGuard guard;
+  ProgressBar bar("scoring", 0);
+  std::int64_t rows = 0;
+  for (;; ++rows) {
+    ScoreRow row;
+    std::vector<bool> found;
+    for (readers::InputTexts& source : sources) {
+      readers::InputText text;
+      found.push_back(source.next(text));
+      readers::check_utf8(text.first, text.where);
+      row.texts.emplace_back(text::strip_right(text.first));
+      row.where = row.texts.size() == 1 ? text.where : row.where;
+    }
+    if (std::find(found.begin(), found.end(), false) != found.end()) {
+      if (std::find(found.begin(), found.end(), true) != found.end()) {
+        fail_on_counts(flags, sources, found, rows);
+      }
+      break;
+    }
+    if (interrupted()) {
+      fail(ErrorKind::kInterrupted, "stopped after ", rows, " texts");
+    }
+    visit(row);
+    bar.update(static_cast<double>(rows));
+  }
+  require(rows > 0, name_of_file(flags.files.front()), " has no text");
+}
+
+}  // namespace weft::cli
