@@ -177,7 +177,7 @@ Json generate_one(const ServedDecoder& served, const GenerateRequest& request, s
     room.check(text);
     texts.push_back({{"generated_text",
                       printable((request.members.return_full_text ? prompt : "") + served.tokenizer->decode(text.ids))},
-                     {"cli::finish_reason", cli::finish_reason(text.reason)}});
+                     {"finish_reason", cli::finish_reason(text.reason)}});
   }
   return texts;
 }
@@ -208,8 +208,8 @@ server::Operation generate_operation(const ServedDecoder& served) {
     parameters[name]["maximum"] = served.most_texts;
   }
   const Json text = server::object_schema(
-      {{"generated_text", requests::text_schema()}, {"cli::finish_reason", requests::text_schema()}},
-      {"generated_text", "cli::finish_reason"});
+      {{"generated_text", requests::text_schema()}, {"finish_reason", requests::text_schema()}},
+      {"generated_text", "finish_reason"});
   const Json texts = server::array_schema(text);
   return {.summary = "Goes on from prompts.",
           .body = server::object_schema({{"inputs", server::one_or_list_schema({{"type", "string"}, {"minLength", 1}})},
