@@ -22,6 +22,7 @@ namespace {
 struct SampleConfig {
   bool quick = false;
   bool careful = true;
+  bool tidy = false;
   std::int64_t step_count = 0;
   double rate = 0.5;
   std::string mode = "soft";
@@ -33,6 +34,7 @@ struct SampleConfig {
     using C = SampleConfig;
     visit(Field{"quick", &C::quick, "be quick"});
     visit(Field{"careful", &C::careful, "be careful"});
+    visit(Field{"tidy", &C::tidy, "be tidy"}.follows("the room"));
     visit(Field{"step_count", &C::step_count, "how many steps"}.at_least(1));
     visit(Field{"rate", &C::rate, "how fast"}.range(0, 1));
     visit(Field{"mode", &C::mode, "how"}.one_of({"soft", "hard"}));
@@ -119,6 +121,7 @@ TEST_F(FieldFlags, HelpSaysRulesChoicesAndDefaults) {
   EXPECT_NE(help.find("how fast (0 to 1; default 0.5)"), std::string::npos) << help;
   EXPECT_NE(help.find("--mode soft|hard"), std::string::npos) << help;
   EXPECT_NE(help.find("be careful (default on)"), std::string::npos) << help;
+  EXPECT_NE(help.find("be tidy (default that of the room)"), std::string::npos) << help;
 }
 
 TEST(FieldFlagsNames, FieldsLeftOutAreNoFlags) {

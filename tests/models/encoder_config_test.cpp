@@ -34,6 +34,10 @@ TEST(EncoderConfig, RefusesWhatDoesNotGoTogether) {
   expect_invalid("bert", {"attention must list", "found 3"}, [](auto& c) { c.attention = {"full", "full", "full"}; });
   expect_invalid("big_bird", {"attention of layer 1 is empty"}, [](auto& c) { c.attention = {"window(4)", ""}; });
   expect_invalid("bert", {"attention of layer 0 is empty"}, [](auto& c) { c.attention = {""}; });
+  expect_invalid("bert", {"classifier_dropout must be at least 0, or -1", "found -0.5"},
+                 [](auto& c) { c.classifier_dropout = -0.5; });
+  expect_invalid("distilbert", {"classifier_dropout (seq_classif_dropout in config.json) must be at least 0, found -1"},
+                 [](auto& c) { c.classifier_dropout = -1.0; });
   expect_invalid("roberta", {"pad_token_id"}, [](auto& c) { c.pad_token_id = -1; });
   expect_invalid("roberta", {"max_position_embeddings 2", "padding"}, [](auto& c) { c.max_position_embeddings = 2; });
   expect_invalid("longformer", {"attention_window", "found 3"},

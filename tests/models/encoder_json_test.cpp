@@ -82,6 +82,10 @@ TEST(EncoderConfigJson, RefusesWrongTypesAndSizes) {
   refuse(ErrorKind::kFormat, {"c: hidden_size"}, R"({"model_type": "bert", "hidden_size": "768"})");
   refuse(ErrorKind::kFormat, {"c: attention_window"}, R"({"model_type": "longformer", "attention_window": 2.5})");
   refuse(ErrorKind::kArgument, {"num_attention_heads"}, R"({"model_type": "bert", "num_attention_heads": 0})");
+  refuse(ErrorKind::kArgument, {"c: classifier_dropout", "at least 0, or null", "found -1"},
+         R"({"model_type": "bert", "classifier_dropout": -1})");
+  refuse(ErrorKind::kArgument, {"seq_classif_dropout", "at least 0, found -1"},
+         R"({"model_type": "distilbert", "seq_classif_dropout": -1})");
   refuse(ErrorKind::kArgument, {"num_hidden_layers"}, R"({"model_type": "bert", "num_hidden_layers": 2147483648})");
   for (const char* labels : {R"({"0": "a", "2": "b"})", R"({"x": "a"})", R"({"0": ["a"]})", R"({})", R"(["a"])"}) {
     refuse(ErrorKind::kFormat, {"id2label"}, std::string(R"({"model_type": "bert", "id2label": )") + labels + "}");

@@ -28,7 +28,8 @@ struct FieldRule {
   std::optional<double> minimum = std::nullopt;
   std::optional<double> maximum = std::nullopt;
   std::vector<std::string_view> choices = {};
-  std::string_view version = {};  ///< see Field::since()
+  std::string_view version = {};     ///< see Field::since()
+  std::string_view decided_by = {};  ///< see Field::follows()
 };
 
 /// One member of `Config`: its rule, and where it lives.
@@ -55,6 +56,11 @@ struct Field : FieldRule {
   /// field without one must be there (formats::check_complete).
   Field& since(std::string_view its_version) {
     version = its_version;
+    return *this;
+  }
+  /// Who decides where nobody gives a value, "the directory": help says that in place of the member's first value.
+  Field& follows(std::string_view who) {
+    decided_by = who;
     return *this;
   }
   /// The strings that are allowed; any string is where there are none.

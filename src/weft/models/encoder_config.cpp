@@ -10,6 +10,7 @@
 #include "weft/core/joined.h"
 #include "weft/core/quote.h"
 #include "weft/models/families/encoder_rules.h"
+#include "weft/models/families/json/hugging_face_fields.h"
 
 namespace weft::models {
 namespace {
@@ -66,6 +67,17 @@ void check_sizes(const EncoderConfig& config, std::string_view where) {
     require(!config.attention[layer].empty(), where, ": attention of layer ", layer,
             " is empty; name a mechanism, or leave `attention` out for the family's own in all layers");
   }
+}
+
+// A rate, or -1 where config.json may say null.
+void check_head_dropout(const EncoderConfig& config, std::string_view where) {
+  const std::string_view written = encoder_rules(config).name_of("classifier_dropout");
+  const double rate = config.classifier_dropout;
+  const bool may_follow = may_be_null(written);
+  require(
+      written.empty() || rate >= 0.0 || (may_follow && rate == -1.0), where, ": classifier_dropout",
+      [&] { return written == "classifier_dropout" ? std::string() : concat(" (", written, " in config.json)"); },
+      " must be at least 0", may_follow ? ", or -1 for that of the sublayers" : "", ", found ", rate);
 }
 
 void check_label_names(const EncoderConfig& config, std::string_view where) {
@@ -162,6 +174,7 @@ void validate(const EncoderConfig& config, std::string_view where) {
   const EncoderRules& rules = encoder_rules(config);
   check_fields(config, where);
   check_sizes(config, where);
+  check_head_dropout(config, where);
   check_label_names(config, where);
   rules.check(config, where);
 }

@@ -82,6 +82,10 @@ std::vector<std::string> remarks(const FieldRule& field, const Value& otherwise)
   } else if (field.minimum) {
     found.push_back("at least " + short_number(*field.minimum));
   }
+  if (!field.decided_by.empty()) {
+    found.push_back(concat("default that of ", field.decided_by));
+    return found;
+  }
   const std::string value = describe(otherwise).default_value;
   try {
     check_value(field, otherwise, "");

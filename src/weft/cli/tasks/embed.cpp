@@ -51,7 +51,8 @@ struct EmbedConfig {
         "and is mean where that says nothing"});
     visit(Field{"normalize", &C::normalize,
                 "scale each vector to length 1 at the end; --no-normalize leaves out the norm with which the "
-                "directory's modules end; without either the directory decides"});
+                "directory's modules end"}
+              .follows("the directory"));
     visit(Field{"prompt", &C::prompt, "text before each text, in place of the directory's prompt"});
     visit(Field{"prompt_name", &C::prompt_name, "name of one of the directory's prompts, put before each text"});
     visit(Field{"dimensions", &C::dimensions,

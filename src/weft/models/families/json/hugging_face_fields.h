@@ -11,6 +11,7 @@
 
 #include <c10/core/ScalarType.h>
 
+#include "weft/core/error.h"
 #include "weft/formats/config_json.h"
 
 namespace weft::models {
@@ -20,7 +21,7 @@ inline bool may_be_null(std::string_view field) {
   return field == "classifier_dropout" || field == "conv_kernel_size" || field.ends_with("_token_id");
 }
 
-/// One value into the field of that name. Errors: kFormat naming `where`.
+/// One value into the field of that name. Errors: kFormat naming `where`; kArgument for a rate below 0.
 template <typename Value>
 void read_hugging_face_field(const formats::Json& json, const std::string& where, std::string_view name, Value& value) {
   constexpr bool kNumber = std::is_same_v<Value, std::int64_t> || std::is_same_v<Value, double>;
@@ -40,6 +41,9 @@ void read_hugging_face_field(const formats::Json& json, const std::string& where
   // Several ids may end a text; the first is the one that the tokeniser writes.
   const bool several = name == "eos_token_id" && json.is_array() && !json.empty();
   formats::read_value(several ? json.front() : json, where, value);
+  if constexpr (std::is_same_v<Value, double>) {
+    require(!may_be_null(name) || value >= 0.0, where, " must be at least 0, or null, found ", value);
+  }
 }
 
 /// A field as it is written: null for -1 where that means none, one number for a window of all layers, of which
