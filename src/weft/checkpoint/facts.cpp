@@ -6,6 +6,7 @@
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
 #include "weft/models/families/encoder_rules.h"
+#include "weft/models/families/pair_rules.h"
 #include "weft/text/hugging_face/tokenizer_classes.h"
 
 namespace weft::checkpoint {
@@ -40,6 +41,8 @@ Facts facts_of(const models::EncoderDecoderConfig& config) {
     return config.position_embedding == "learned" ? std::optional(positions) : std::nullopt;
   };
   const std::int64_t inner = std::max(config.encoder_ffn_dim, config.decoder_ffn_dim);
+  const std::int64_t head = models::pair_rules(config).head_size(config);
+  const std::int64_t columns = head > 0 ? config.decoder_attention_heads * head : config.d_model;
   return {.family = config.model_type,
           .reads = {.stack = {config.encoder_layers, config.encoder_attention_heads},
                     .vocabulary = config.vocab_size,
@@ -51,7 +54,7 @@ Facts facts_of(const models::EncoderDecoderConfig& config) {
                                  .longest = config.max_target_positions,
                                  .limit = limit(config.max_target_positions)},
           .costs = {.layer = layer_shape(config.d_model, inner),
-                    .state = config.decoder_layers * kKeysAndValues * config.d_model,
+                    .state = config.decoder_layers * kKeysAndValues * columns,
                     .scores = config.target_vocab_size()}};
 }
 

@@ -55,6 +55,7 @@ struct BlockConfig {
   SelfAttentionFactory self_attention = {};   ///< a family's own layer; empty: SelfAttention
   std::string cross_attention = {};           ///< mechanism string of queries against a Source; empty: there is none
   std::int64_t maximum_source_length = 4096;  ///< positions of a Source
+  double score_factor = 1.0;                  ///< of all scores of attention, beyond 1 / sqrt(head_dim)
   bool qkv_bias = true;                       ///< query, key and value projections have a bias
   bool output_bias = true;                    ///< so has the projection of what attention gives
   bool feed_forward_bias = true;              ///< so have those of the feed-forward
@@ -63,7 +64,7 @@ struct BlockConfig {
   double rope_theta = 0.0;      ///< base of the rotary frequencies; 0: positions are not rotary
   bool alibi = false;           ///< the distance of two positions lowers their score (Press et al. 2022)
   bool learned_slopes = false;  ///< each head learns by how much
-  std::optional<attention::DistanceBuckets> distance_buckets = {};  ///< distances have learned scores, of all layers
+  std::optional<attention::DistanceBuckets> distance_buckets = {};  ///< distances have learned scores
   bool norm_first = true;  ///< pre-norm (Xiong et al. 2020); otherwise post-norm (Vaswani et al. 2017)
   NormConfig norm = {};    ///< of every sublayer
   std::optional<NormConfig> attention_norm = {};        ///< of self-attention, where it is another

@@ -81,7 +81,8 @@ struct Blueprint {
 struct PairBlueprint {
   StackConfig encoder;
   StackConfig decoder;
-  PassSettings passes;  ///< of the encoder
+  PassSettings passes;       ///< of the encoder
+  double score_scale = 1.0;  ///< of what the decoder gives, before the product with the vocabulary
 };
 
 }  // namespace weft::models

@@ -102,6 +102,7 @@ EncoderDecoderImpl::EncoderDecoderImpl(const EncoderDecoderConfig& config, const
   encoder_ = register_module("encoder", std::make_shared<StackImpl>(plan.encoder, options));
   decoder_ = register_module("decoder", std::make_shared<StackImpl>(plan.decoder, options));
   passes_ = std::make_unique<EncoderPasses>(plan.passes);
+  score_scale_ = plan.score_scale;
   if (!config.tie_word_embeddings) {
     head_ = register_parameter("head", at::empty({config.target_vocab_size(), config.d_model}, options));
   }
@@ -126,14 +127,18 @@ at::Tensor EncoderDecoderImpl::target_tokens() const {
 
 at::Tensor EncoderDecoderImpl::head_weight() const { return head_.defined() ? head_ : target_tokens(); }
 
+at::Tensor EncoderDecoderImpl::scaled(const at::Tensor& hidden) const {
+  return score_scale_ == 1.0 ? hidden : hidden * score_scale_;
+}
+
 at::Tensor EncoderDecoderImpl::scores(const at::Tensor& hidden) const {
-  return VocabularyScorer{.weights = {head_weight(), head_bias_}}.logits(hidden);
+  return VocabularyScorer{.weights = {head_weight(), head_bias_}}.logits(scaled(hidden));
 }
 
 // A head is met at every step, so that its packed form pays.
 at::Tensor EncoderDecoderImpl::step_scores(const at::Tensor& hidden) const {
   return layers::PackedWeight::serves(hidden, head_weight(), {})
-             ? packed_head_->multiply(hidden, head_weight(), head_bias_, {}).to(at::kFloat)
+             ? packed_head_->multiply(scaled(hidden), head_weight(), head_bias_, {}).to(at::kFloat)
              : scores(hidden);
 }
 
@@ -188,7 +193,7 @@ at::Tensor EncoderDecoderImpl::loss(const SequencePair& pair, const at::Tensor& 
   require(labels.defined() && pair.decoder_input_ids.defined() && labels.sizes() == pair.decoder_input_ids.sizes(),
           "labels and decoder_input_ids differ in shape");
   VocabularyScorer scorer{.weights = {head_weight(), head_bias_}, .chunk = config_.loss_chunk_size};
-  return scorer.loss(hidden_states(pair).flatten(0, 1), labels.flatten(), smoothing);
+  return scorer.loss(scaled(hidden_states(pair)).flatten(0, 1), labels.flatten(), smoothing);
 }
 
 std::shared_ptr<const layers::Source> EncoderDecoderImpl::encode(const SourceText& text) {

@@ -112,6 +112,8 @@ class EncoderDecoderImpl : public torch::nn::Module {
   at::Tensor run_decoder(const at::Tensor& ids, layers::BlockContext& context);
   at::Tensor target_tokens() const;
   at::Tensor head_weight() const;
+  /// Hidden states as the product with the vocabulary takes them.
+  at::Tensor scaled(const at::Tensor& hidden) const;
   at::Tensor scores(const at::Tensor& hidden) const;
   at::Tensor step_scores(const at::Tensor& hidden) const;
 
@@ -123,6 +125,7 @@ class EncoderDecoderImpl : public torch::nn::Module {
   std::unique_ptr<layers::PackedWeight> packed_head_;  // for decode()
   at::Tensor head_;                                    // [target vocab, d_model] unless tied
   at::Tensor head_bias_;                               // [target vocab], a buffer
+  double score_scale_ = 1.0;                           // PairBlueprint::score_scale
   bool first_was_global_ = false;
 };
 TORCH_MODULE(EncoderDecoder);

@@ -23,7 +23,8 @@ void check_list(const std::vector<std::string>& list, std::int64_t layers, std::
 
 void check_head_count(const EncoderDecoderConfig& config, std::string_view where, const char* field,
                       std::int64_t heads) {
-  require(config.d_model % heads == 0, where, ": d_model ", config.d_model, " is not divisible by ", field, " ", heads);
+  require(pair_rules(config).head_size(config) > 0 || config.d_model % heads == 0, where, ": d_model ", config.d_model,
+          " is not divisible by ", field, " ", heads);
   require(config.position_embedding != "rotary" || config.d_model / heads % 2 == 0, where,
           ": rotary position_embedding needs an even head dimension, but d_model ", config.d_model, " over ", field,
           " ", heads, " is ", config.d_model / heads);

@@ -21,7 +21,7 @@ DistanceBiases::DistanceBiases(const MechanismSite& site, torch::nn::Module& own
   const at::NoGradGuard without_gradients;
   if (buckets_) {
     learned_ = true;
-    of_buckets_ = site.layer > 0
+    of_buckets_ = site.layer > 0 && !buckets_->in_each_layer
                       ? at::Tensor()
                       : owner.register_parameter("distance_biases", at::empty({buckets_->count, site.heads}, options));
     if (of_buckets_.defined()) {
@@ -74,7 +74,7 @@ DistanceTable DistanceBiases::table(std::int64_t reach, const at::TensorOptions&
 }
 
 void DistanceBiases::share(const DistanceBiases* first, const MechanismSite& site, const MechanismSpec& spec) {
-  if (!buckets_ || site.layer == 0) {
+  if (!buckets_ || buckets_->in_each_layer || site.layer == 0) {
     return;
   }
   require(first != nullptr && first->of_buckets_.defined() && first->buckets_->count == buckets_->count &&

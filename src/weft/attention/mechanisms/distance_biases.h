@@ -18,8 +18,9 @@ class DistanceBiases {
  public:
   DistanceBiases() = default;
   /// Those of `site`. What is learned `owner` registers: slopes as `slopes`, and in an encoder those for keys behind
-  /// the query as `slopes_behind` (BiALiBi), which begin as alibi_slopes(); in layer 0 scores of buckets as
-  /// `distance_biases` [buckets, heads], which begin as zeros, and the other layers share them.
+  /// the query as `slopes_behind` (BiALiBi), which begin as alibi_slopes(); scores of buckets as
+  /// `distance_biases` [buckets, heads], which begin as zeros, in layer 0, and the other layers share them, or in each
+  /// layer.
   DistanceBiases(const MechanismSite& site, torch::nn::Module& owner, const at::TensorOptions& options);
 
   bool defined() const noexcept { return slopes_.defined() || buckets_.has_value(); }
@@ -35,8 +36,8 @@ class DistanceBiases {
   /// Where the numbers are in memory.
   const void* place() const;
 
-  /// Takes the scores of buckets of layer 0, where this layer is another. Errors: kArgument where layer 0 has others,
-  /// naming `layer` and its mechanism.
+  /// Takes the scores of buckets of layer 0, where this layer is another and learns none. Errors: kArgument where layer
+  /// 0 has others, naming `layer` and its mechanism.
   void share(const DistanceBiases* first, const MechanismSite& site, const MechanismSpec& spec);
   /// What it took.
   std::vector<at::Tensor> shared() const {

@@ -18,6 +18,7 @@ namespace weft::attention {
 struct DistanceBuckets {
   std::int64_t count = 32;      ///< of both sides together, where a key may be behind the query
   std::int64_t farthest = 128;  ///< distance from which on all are in the last bucket
+  bool in_each_layer = false;   ///< every layer learns its scores; else all have those of layer 0
 };
 
 /// What is fixed when a layer is built.
@@ -34,7 +35,7 @@ struct MechanismSite {
   double dropout = 0.0;                 ///< on the attention probabilities while training; nothing where there are none
   bool alibi = false;           ///< the distance of two positions lowers their score, with the slopes of alibi_slopes()
   bool learned_slopes = false;  ///< ... which are where learning begins, in place of constants
-  std::optional<DistanceBuckets> buckets = {};  ///< distances have learned scores, which all layers share
+  std::optional<DistanceBuckets> buckets = {};  ///< distances have learned scores
   std::filesystem::path directory = {};         ///< of the config: files that the expression names lie below it
 };
 

@@ -45,7 +45,7 @@ bool are_equal(const formats::TensorFile& file, const std::string& one, const st
 }
 
 std::string prefix_in(const formats::TensorFile& file, const PairRules& rules) {
-  const std::string prefix = concat(rules.base_prefix, ".");
+  const std::string prefix = rules.prefix();
   const auto& tensors = file.tensors();
   const bool prefixed = std::any_of(tensors.begin(), tensors.end(),
                                     [&](const formats::TensorInfo& info) { return info.name.starts_with(prefix); });
@@ -55,17 +55,17 @@ std::string prefix_in(const formats::TensorFile& file, const PairRules& rules) {
 bool has_fixed_positions(const EncoderDecoderConfig& config) { return config.position_embedding != "learned"; }
 
 /// Tensors that are copies of others, or numbers that Weft computes.
-bool may_be_left(std::string_view name, const std::string& prefix, bool fixed_positions) {
-  const std::array<std::string, 6> copies{shared_table(prefix),       source_table(prefix),
-                                          target_table(prefix),       kHead,
-                                          prefix + "encoder.version", prefix + "decoder.version"};
+bool may_be_left(std::string_view name, const PairRules& rules, const std::string& prefix, bool fixed_positions) {
+  const std::array<std::string, 4> copies{shared_table(prefix), source_table(prefix), target_table(prefix), kHead};
   const bool positions =
       name == prefix + "encoder.embed_positions.weight" || name == prefix + "decoder.embed_positions.weight";
-  return name == kBias || (positions && fixed_positions) ||
-         std::find(copies.begin(), copies.end(), name) != copies.end();
+  const auto is_below = [&](std::string_view idle) { return name.starts_with(concat(prefix, idle)); };
+  return (name == kBias && rules.has_head_bias) || (positions && fixed_positions) ||
+         std::find(copies.begin(), copies.end(), name) != copies.end() ||
+         std::any_of(rules.idle_names.begin(), rules.idle_names.end(), is_below);
 }
 
-std::vector<std::string> parts_of(const PairRules& rules, const EncoderDecoderFile& file,
+std::vector<std::string> parts_of(const std::vector<models::NameRow>& rows, const EncoderDecoderFile& file,
                                   const std::string& parameter) {
   if (parameter == "encoder.embeddings.tokens") {
     return {file.source_tokens};
@@ -76,7 +76,7 @@ std::vector<std::string> parts_of(const PairRules& rules, const EncoderDecoderFi
   if (parameter == "head") {
     return {file.head};
   }
-  std::vector<std::string> parts = models::names_by_rows(rules.names, parameter, file.prefix);
+  std::vector<std::string> parts = models::names_by_rows(rows, parameter, file.prefix);
   if (parts.empty()) {
     throw std::logic_error(concat("no Hugging Face name for ", parameter));
   }
@@ -86,7 +86,7 @@ std::vector<std::string> parts_of(const PairRules& rules, const EncoderDecoderFi
 /// Where `transformers` looks for the tables of a model that is written.
 EncoderDecoderFile written_file(const EncoderDecoderConfig& config) {
   EncoderDecoderFile file;
-  file.prefix = concat(models::pair_rules(config).base_prefix, ".");
+  file.prefix = models::pair_rules(config).prefix();
   file.shares = config.share_embeddings;
   file.ties = config.tie_word_embeddings;
   file.source_tokens = file.shares ? shared_table(file.prefix) : source_table(file.prefix);
@@ -122,7 +122,7 @@ std::vector<std::string> encoder_decoder_anchors(const EncoderDecoderConfig& con
     return {"encoder.embeddings.tokens"};
   }
   std::vector<std::string> anchors;
-  for (const std::string& prefix : {concat(models::pair_rules(config).base_prefix, "."), std::string()}) {
+  for (const std::string& prefix : {models::pair_rules(config).prefix(), std::string()}) {
     anchors.insert(anchors.end(), {shared_table(prefix), source_table(prefix), target_table(prefix)});
   }
   return anchors;
@@ -170,18 +170,19 @@ WeightMap encoder_decoder_map(const EncoderDecoderFile& file, const EncoderDecod
     map.may_be_surplus = [](std::string_view name) { return name == kOwnBias; };
     return map;
   }
-  map.names = [file, &rules = models::pair_rules(config)](const std::string& parameter) {
-    return HuggingFaceNames{.parts = parts_of(rules, file, parameter)};
+  const PairRules& rules = models::pair_rules(config);
+  map.names = [file, rows = rules.rows_of(config)](const std::string& parameter) {
+    return HuggingFaceNames{.parts = parts_of(rows, file, parameter)};
   };
-  map.may_be_surplus = [prefix = file.prefix, fixed = has_fixed_positions(config)](std::string_view name) {
-    return may_be_left(name, prefix, fixed);
+  map.may_be_surplus = [&rules, prefix = file.prefix, fixed = has_fixed_positions(config)](std::string_view name) {
+    return may_be_left(name, rules, prefix, fixed);
   };
   return map;
 }
 
 at::Tensor read_head_bias(const formats::TensorFile& file, const EncoderDecoderConfig& config, bool check_finite) {
   const formats::TensorInfo* info = file.find(is_own(config) ? kOwnBias : kBias);
-  if (info == nullptr) {
+  if (info == nullptr || !models::pair_rules(config).has_head_bias) {
     return {};
   }
   const bool fits = !info->shape.empty() && info->shape.size() <= 2 &&
@@ -218,6 +219,9 @@ NamedTensors encoder_decoder_tensors(const models::EncoderDecoderImpl& model) {
   const at::TensorOptions options = tensors.front().second.options().requires_grad(false);
   for (auto& [name, constant] : models::pair_rules(config).constants(config, options)) {
     tensors.emplace_back(file.prefix + name, constant);
+  }
+  if (!models::pair_rules(config).has_head_bias) {
+    return tensors;
   }
   const at::Tensor bias =
       model.head_bias().defined() ? model.head_bias() : at::zeros({config.target_vocab_size()}, at::kFloat);

@@ -211,6 +211,7 @@ void add_init(CLI::App& parent) {
       app,
       {.title = "Shape of encoder-decoders, beside the flags of the same names", .left_out = pair_fields_left_out()},
       command->shape);
+  add_pair_own_fields(app, {.title = "Shape of some encoder-decoders"}, command->shape);
   add_json_flag(app, command->json);
   show_first(app, {.flags = {"--family",
                              "--config",

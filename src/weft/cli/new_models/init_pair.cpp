@@ -176,6 +176,21 @@ std::vector<std::string_view> pair_fields_left_out() {
   return names;
 }
 
+void add_pair_own_fields(CLI::App& app, const FlagGroup& group, formats::Json& given) {
+  std::vector<std::string_view> seen = encoder_field_names();
+  for (const models::Family* family : models::pair_families()) {
+    family->pair->defaults.own.each([&](const FieldRule& rule, const auto& value) {
+      if (std::find(seen.begin(), seen.end(), rule.name) == seen.end()) {
+        seen.push_back(rule.name);
+        const std::string help = concat(rule.help, " (", models::pairs_with(rule.name), ")");
+        FieldRule shown = rule;
+        shown.help = help;
+        add_flag(app, shown, value, group, given);
+      }
+    });
+  }
+}
+
 EncoderDecoder make_pair(const PairRequest& request) {
   torch::manual_seed(static_cast<std::uint64_t>(request.seed));
   return request.encoder.empty() ? fresh_pair(request) : started_pair(request);

@@ -8,6 +8,9 @@
 #include <string_view>
 #include <vector>
 
+#include <CLI/App.hpp>
+
+#include "weft/cli/field_flags.h"
 #include "weft/formats/config_json.h"
 #include "weft/models/encoder_decoder.h"
 
@@ -28,6 +31,9 @@ bool asks_for_pair(const std::string& family, const std::filesystem::path& confi
 
 /// Fields of EncoderDecoderConfig that are no flags of `weft init`: encoders have those flags, or a family decides.
 std::vector<std::string_view> pair_fields_left_out();
+
+/// A flag for every field that a family of encoder-decoders has alone, and no encoder; help names those that have it.
+void add_pair_own_fields(CLI::App& app, const FlagGroup& group, formats::Json& given);
 
 /// Errors: kArgument for fields that do not fit; those of the config, the encoder and warm_start().
 models::EncoderDecoder make_pair(const PairRequest& request);

@@ -78,7 +78,8 @@ attention::AttentionContext CrossAttentionImpl::describe(const Source& source,
 // x [B, N, H D] against keys of B texts.
 at::Tensor CrossAttentionImpl::attend(const at::Tensor& x, const SourceHeads& heads,
                                       const attention::AttentionContext& both, CrossWeights* weights) {
-  const at::Tensor queries = query(x).view({x.size(0), x.size(1), config_.heads, -1}).transpose(1, 2);
+  const at::Tensor queries =
+      with_factor(query(x).view({x.size(0), x.size(1), config_.heads, -1}).transpose(1, 2), config_.score_factor);
   if (weights != nullptr) {
     weights->weights = mechanism_->weights(queries, heads.key, both);
   }

@@ -69,6 +69,7 @@ at::Tensor SelfAttentionImpl::projected(const at::Tensor& rows, std::int64_t com
 
 at::Tensor SelfAttentionImpl::forward(const at::Tensor& x, const BlockContext& context, const at::Tensor& memory) {
   Heads heads = heads_of(x, context.rotations.of(config_.head_dim(), config_.rope_theta));
+  heads.query = with_factor(heads.query, config_.score_factor);
   if (memory.defined()) {
     const Heads before = keys_of(memory);
     heads.key = at::cat({before.key, heads.key}, 2);

@@ -17,8 +17,8 @@
 
 namespace weft::layers {
 
-/// softmax(Q K^T / sqrt(D)) V over the edges of the mechanism, head by head (Vaswani et al. 2017, section 3.2). A
-/// family that does more with the heads derives from it.
+/// softmax(f Q K^T / sqrt(D)) V over the edges of the mechanism, head by head (Vaswani et al. 2017, section 3.2), where
+/// f is mostly 1 (BlockConfig::score_factor). A family that does more with the heads derives from it.
 class SelfAttentionImpl : public torch::nn::Module, public WatchedLayer {
  public:
   /// Errors: those of make_attention().

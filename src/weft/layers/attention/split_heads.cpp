@@ -2,6 +2,7 @@
 // Splitting heads as a custom autograd function.
 #include "weft/layers/attention/split_heads.h"
 
+#include <ATen/TensorOperators.h>
 #include <ATen/core/LegacyTypeDispatch.h>
 #include <ATen/ops/empty.h>
 #include <torch/csrc/autograd/custom_function.h>
@@ -76,5 +77,7 @@ Heads split_heads(const at::Tensor& fused, HeadCounts heads, const Rotation& rot
   const variable_list parts = SplitHeadsFunction::apply(fused, heads, rotation);
   return {parts[0], parts[1], parts[2]};
 }
+
+at::Tensor with_factor(const at::Tensor& queries, double factor) { return factor == 1.0 ? queries : queries * factor; }
 
 }  // namespace weft::layers

@@ -28,4 +28,7 @@ struct HeadCounts {
 /// turned and contiguous; the rest are views of `fused`. Double backward is an error.
 Heads split_heads(const at::Tensor& fused, HeadCounts heads, const Rotation& rotation);
 
+/// Queries whose scores are multiplied by `factor`, see BlockConfig::score_factor.
+at::Tensor with_factor(const at::Tensor& queries, double factor);
+
 }  // namespace weft::layers

@@ -24,6 +24,14 @@ bool PairRules::has_one_length() const {
   return !source.empty() && source == name_of("max_target_positions");
 }
 
+std::vector<NameRow> PairRules::rows_of(const EncoderDecoderConfig& config) const {
+  std::vector<NameRow> rows = more_names(config);
+  rows.insert(rows.end(), names.begin(), names.end());
+  return rows;
+}
+
+std::string PairRules::prefix() const { return base_prefix.empty() ? std::string() : concat(base_prefix, "."); }
+
 std::vector<const Family*> pair_families() {
   std::vector<const Family*> found;
   found.reserve(kEncoderDecoderTypes.size());
@@ -60,6 +68,9 @@ void complete_no_source(EncoderBatch&) {}
 NamedTensors no_constants(const EncoderDecoderConfig&, const at::TensorOptions&) { return {}; }
 const text::Tokenizer* no_one_tokenizer(const text::PairTokenizer&) { return nullptr; }
 void keep_own_fields(EncoderDecoderConfig&) {}
+std::vector<NameRow> no_more_names(const EncoderDecoderConfig&) { return {}; }
+std::int64_t shared_columns(const EncoderDecoderConfig&) { return 0; }
+double unscaled(const EncoderDecoderConfig&) { return 1.0; }
 
 std::unique_ptr<text::PairTokenizer> load_two_sides(const EncoderDecoderConfig&,
                                                     const std::filesystem::path& directory) {
@@ -77,7 +88,7 @@ PairBlueprint blueprint(const EncoderDecoderConfig& config, const EncoderOptions
   const PairRules& rules = pair_rules(config);
   EncoderDecoderConfig asked = config;
   replace_fields(asked, options.fields, pairs_with);
-  return {rules.encoder(asked, options), rules.decoder(asked), rules.passes(asked, options)};
+  return {rules.encoder(asked, options), rules.decoder(asked), rules.passes(asked, options), rules.score_scale(asked)};
 }
 
 std::string replacing_attention(const EncoderDecoderConfig& config, const EncoderOptions& options, std::int64_t layer) {

@@ -43,6 +43,9 @@ std::unique_ptr<text::PairTokenizer> load_two_sides(const EncoderDecoderConfig& 
                                                     const std::filesystem::path& directory);
 const text::Tokenizer* no_one_tokenizer(const text::PairTokenizer& tokenizer);
 void keep_own_fields(EncoderDecoderConfig& config);
+std::vector<NameRow> no_more_names(const EncoderDecoderConfig& config);
+std::int64_t shared_columns(const EncoderDecoderConfig& config);
+double unscaled(const EncoderDecoderConfig& config);
 
 struct PairRules {
   std::string_view class_name;             ///< of `transformers`: "MarianMTModel"
@@ -54,6 +57,11 @@ struct PairRules {
   std::vector<SecondName> second_names;  ///< further names that `transformers` has for them
   /// The first row that fits a parameter counts. Without any, tensors are called as parameters are (Weft's own).
   std::vector<NameRow> names;
+  /// Rows that come before those, which depend on the config.
+  std::vector<NameRow> (*more_names)(const EncoderDecoderConfig& config) = no_more_names;
+  /// Beginnings of tensors, below the prefix, that some files have and nothing reads.
+  std::vector<std::string_view> idle_names = {"encoder.version", "decoder.version"};
+  bool has_head_bias = true;  ///< files have final_logits_bias
 
   /// Rules of the family beyond check_fields(). Errors: kArgument naming `where`.
   void (*check)(const EncoderDecoderConfig& config, std::string_view where) = accept_pair;
@@ -63,8 +71,12 @@ struct PairRules {
   /// What builds the self-attention of such a layer, where that does more than layers::SelfAttention.
   layers::SelfAttentionFactory (*encoder_layer)(const EncoderDecoderConfig& config, const EncoderOptions& options,
                                                 bool replaced) = plain_source;
+  /// Columns of a head; 0: those of d_model are shared among the heads.
+  std::int64_t (*head_size)(const EncoderDecoderConfig& config) = shared_columns;
   StackConfig (*encoder)(const EncoderDecoderConfig& config, const EncoderOptions& options) = source_stack;
   StackConfig (*decoder)(const EncoderDecoderConfig& config) = target_stack;
+  /// PairBlueprint::score_scale.
+  double (*score_scale)(const EncoderDecoderConfig& config) = unscaled;
   /// How a batch goes through the encoder.
   PassSettings (*passes)(const EncoderDecoderConfig& config, const EncoderOptions& options) = one_source_pass;
   /// What the family makes global of sources whose call names no such positions.
@@ -94,6 +106,10 @@ struct PairRules {
   bool has_field(std::string_view field) const;
   /// Whether its directories have Weft's own form: tensors are called as parameters are.
   bool is_own() const noexcept { return names.empty(); }
+  /// The rows of a config: more_names and names.
+  std::vector<NameRow> rows_of(const EncoderDecoderConfig& config) const;
+  /// What a file has before the names below the head: "model.", or nothing.
+  std::string prefix() const;
   /// Whether config.json has one number of positions for both sides.
   bool has_one_length() const;
 };

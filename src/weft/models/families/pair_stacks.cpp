@@ -43,6 +43,7 @@ layers::BlockConfig pair_block(const EncoderDecoderConfig& config, std::int64_t 
   block.hidden_size = config.d_model;
   block.heads = heads;
   block.key_value_heads = heads;
+  block.head_size = pair_rules(config).head_size(config);
   block.qkv_bias = config.attention_bias;
   block.output_bias = config.attention_bias;
   block.activation = config.activation_function;

@@ -33,6 +33,9 @@ void check_mechanism(const std::string& expression, const attention::MechanismSi
 
 void check_projections(const MechanismSpec& spec, const layers::BlockConfig& block) {
   if (spec.projections == attention::Projections::kSharedQueryKey) {
+    require(block.score_factor == 1.0, "`", spec.description,
+            "` has one projection of queries and keys, whose scores this family's factor of ", block.score_factor,
+            " has no place in");
     require(block.key_value_heads == block.heads, "`", spec.description,
             "` has one projection of queries and keys: expected as many key heads as the ", block.heads,
             " query heads, found ", block.key_value_heads);

@@ -63,4 +63,13 @@ Json two_ends_processor(const TokenizerSettings& settings, const AddedTokens& ad
   return processor(single, pair, begin, end, added);
 }
 
+Json one_end_processor(const TokenizerSettings& settings, const AddedTokens& added) {
+  const std::string& end = name_of(settings, SpecialRole::kEnd);
+  const Json single = Json::array({sequence("A"), special(end)});
+  Json pair = single;
+  pair.push_back(sequence("B"));
+  pair.push_back(special(end));
+  return processor(single, pair, end, end, added);
+}
+
 }  // namespace weft::text

@@ -24,4 +24,7 @@ formats::Json bert_processor(const TokenizerSettings& settings, const AddedToken
 /// <s> A </s> and <s> A </s> </s> B </s>, by the names of the roles; all types are 0.
 formats::Json two_ends_processor(const TokenizerSettings& settings, const AddedTokens& added);
 
+/// A </s> and A </s> B </s>, by the name of the end; all types are 0.
+formats::Json one_end_processor(const TokenizerSettings& settings, const AddedTokens& added);
+
 }  // namespace weft::text

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// SentencePiece models of BigBird, XLM-RoBERTa and CamemBERT as a tokenizer.json. In those of the last two a family's
-// own tokens replace the model's first pieces and shift the ids of the others, as in fairseq, where they were trained.
+// SentencePiece models of BigBird, T5, XLM-RoBERTa and CamemBERT as a tokenizer.json. In those of the last two a
+// family's own tokens replace the model's first pieces and shift the ids of the others, as in fairseq, where they were
+// trained.
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <iterator>
+#include <utility>
 #include <vector>
 
 #include "weft/core/error.h"
@@ -111,21 +114,36 @@ std::vector<Piece> fairseq_pieces(std::string_view model, const FairseqLayout& l
   return pieces;
 }
 
+// The model's character map, then words at white space.
+Json map_and_words(std::string_view model, const TokenizerSettings& settings, const Json& processor,
+                   std::string_view where) {
+  const std::string_view map = SentencePieceModel(model, where).normalizer.character_map;
+  const Json split = {{"type", "WhitespaceSplit"}};
+  return {{"normalizer",
+           map.empty() ? Json() : Json{{"type", "Precompiled"}, {"precompiled_charsmap", formats::base64(map)}}},
+          {"pre_tokenizer", {{"type", "Sequence"}, {"pretokenizers", Json::array({split, metaspace(settings)})}}},
+          {"post_processor", processor},
+          {"decoder", metaspace(settings)}};
+}
+
 std::string compose_fairseq(std::string_view model, const FairseqLayout& layout, TokenizerSettings& settings,
                             std::string_view where) {
   constexpr std::size_t kUnknown = 3;
   const std::vector<Piece> pieces = fairseq_pieces(model, layout, settings, where);
   const std::string entries = pieces_text(pieces, settings, where);
   const AddedTokens added(settings, ids_of(pieces, where), where);
-  const std::string_view map = SentencePieceModel(model, where).normalizer.character_map;
-  const Json split = {{"type", "WhitespaceSplit"}};
-  const Json parts = {
-      {"normalizer",
-       map.empty() ? Json() : Json{{"type", "Precompiled"}, {"precompiled_charsmap", formats::base64(map)}}},
-      {"pre_tokenizer", {{"type", "Sequence"}, {"pretokenizers", Json::array({split, metaspace(settings)})}}},
-      {"post_processor", two_ends_processor(settings, added)},
-      {"decoder", metaspace(settings)}};
+  const Json parts = map_and_words(model, settings, two_ends_processor(settings, added), where);
   return assemble(parts, added, unigram_text(kUnknown, entries));
+}
+
+// T5's tokens for masked spans, in the order of their ids.
+std::vector<std::string> span_tokens(const TokenizerSettings& settings) {
+  constexpr std::int64_t kReleased = 100;
+  std::vector<std::string> tokens;
+  for (std::int64_t i = settings.extra_ids.value_or(kReleased); i-- > 0;) {
+    tokens.push_back(concat("<extra_id_", i, '>'));
+  }
+  return tokens;
 }
 
 void name_fairseq_roles(TokenizerSettings& settings) {
@@ -153,6 +171,29 @@ std::string compose_big_bird(std::string_view model, TokenizerSettings& settings
                       {"post_processor", bert_processor(settings, added)},
                       {"decoder", metaspace(settings)}};
   return assemble(parts, added, unigram_text(unknown_place(pieces, name_of(settings, SpecialRole::kUnknown)), entries));
+}
+
+std::string compose_t5(std::string_view model, TokenizerSettings& settings, std::string_view where) {
+  constexpr std::size_t kUnknown = 2;
+  check_unigram(model, "T5's", kSaveOnce, where);
+  name_roles(settings, {nullptr, "</s>", "<unk>", nullptr, "<pad>", nullptr, nullptr});
+  std::vector<Piece> pieces = read_pieces(model);
+  const TokenIds known = ids_of(pieces, where);
+  std::vector<AddedToken> others = std::move(settings.extra);
+  for (const std::string& token : span_tokens(settings)) {
+    const auto is_there = [&](const AddedToken& other) { return other.content == token; };
+    if (std::none_of(others.begin(), others.end(), is_there)) {
+      others.push_back({.content = token, .special = true});
+    }
+    if (!known.contains(token)) {
+      pieces.push_back({.text = token});
+    }
+  }
+  const std::string entries = pieces_text(pieces, settings, where);
+  settings.extra = std::move(others);  // what is special in the model's file has a role
+  const AddedTokens added(settings, ids_of(pieces, where), where);
+  const Json parts = map_and_words(model, settings, one_end_processor(settings, added), where);
+  return assemble(parts, added, unigram_text(kUnknown, entries));
 }
 
 std::string compose_xlm_roberta(std::string_view model, TokenizerSettings& settings, std::string_view where) {

@@ -36,6 +36,7 @@ class SettingsReader {
     settings_.strip_accents = boolean(config, "strip_accents");
     settings_.prefix_space = boolean(config, "add_prefix_space");
     settings_.trim_offsets = boolean(config, "trim_offsets").value_or(true);
+    settings_.extra_ids = extra_ids(config);
     settings_.clean_up = boolean(config, "clean_up_tokenization_spaces").value_or(false);
     settings_.truncate_left = truncate_left(config);
     settings_.type_ids = type_ids(config);
@@ -89,6 +90,19 @@ class SettingsReader {
       reject(kConfig, key, " must be a string, found ", found->type_name());
     }
     return found->get<std::string>();
+  }
+
+  std::optional<std::int64_t> extra_ids(const Json& config) const {
+    constexpr std::int64_t kMost = 1 << 16;
+    const auto found = config.find("extra_ids");
+    if (found == config.end() || found->is_null()) {
+      return std::nullopt;
+    }
+    const std::int64_t count = found->is_number_integer() ? found->get<std::int64_t>() : -1;
+    if (count < 0 || count > kMost) {
+      reject(kConfig, "extra_ids must be an integer from 0 to ", kMost);
+    }
+    return count;
   }
 
   bool truncate_left(const Json& config) const {

@@ -40,6 +40,10 @@ std::string read_camembert(const TokenizerFiles& files, TokenizerSettings& setti
   return compose_camembert(files.at(kFairseqFile), settings, concat(where, ": ", kFairseqFile));
 }
 
+std::string read_t5(const TokenizerFiles& files, TokenizerSettings& settings, const std::string& where) {
+  return compose_t5(files.at(kPiecesFile), settings, concat(where, ": ", kPiecesFile));
+}
+
 constexpr std::array kClasses{
     TokenizerClass{"BertTokenizer", "bert", kWordsFile, true, read_words},
     TokenizerClass{"DistilBertTokenizer", "distilbert", kWordsFile, false, read_words},
@@ -47,7 +51,11 @@ constexpr std::array kClasses{
     TokenizerClass{"LongformerTokenizer", "longformer", kPairsFile, false, read_byte_pairs},
     TokenizerClass{"BartTokenizer", "bart", kPairsFile, false, read_byte_pairs},
     TokenizerClass{"LEDTokenizer", "led", kPairsFile, false, read_byte_pairs},
-    TokenizerClass{"BigBirdTokenizer", "big_bird", kPiecesFile, false, read_big_bird},
+    TokenizerClass{"BigBirdTokenizer", "big_bird", kPiecesFile, false, read_big_bird, true},
+    TokenizerClass{"T5Tokenizer", "t5", kPiecesFile, false, read_t5},
+    TokenizerClass{"MT5Tokenizer", "mt5", kPiecesFile, false, read_t5},
+    TokenizerClass{"T5Tokenizer", "umt5", kPiecesFile, false, read_t5},
+    TokenizerClass{"T5Tokenizer", "longt5", kPiecesFile, false, read_t5},
     TokenizerClass{"XLMRobertaTokenizer", "xlm-roberta", kFairseqFile, false, read_xlm_roberta},
     TokenizerClass{"CamembertTokenizer", "camembert", kFairseqFile, false, read_camembert},
 };

@@ -23,6 +23,7 @@ struct TokenizerClass {
   bool token_types = false;     ///< models are given the types of tokens (token_type_ids)
   /// The text of a tokenizer.json, see compose.h.
   std::string (*compose)(const TokenizerFiles& files, TokenizerSettings& settings, const std::string& where) = nullptr;
+  bool usual = false;  ///< of several classes that read the vocabulary, this one where the files name none
 };
 
 std::span<const TokenizerClass> tokenizer_classes();

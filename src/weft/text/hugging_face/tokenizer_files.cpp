@@ -20,27 +20,28 @@ namespace {
 constexpr const char* kJson = "tokenizer.json";
 constexpr const char* kBytePairs = "vocab.json";
 constexpr const char* kMerges = "merges.txt";
+constexpr const char* kPlainPieces = "spiece.model";
 constexpr const char* kFairseqPieces = "sentencepiece.bpe.model";
 constexpr const char* kSettings = "tokenizer_config.json";
 // Files of which a directory has one, or tokenizer.json beside others; then all that are read and saved again.
-constexpr const char* kVocabularies[] = {kJson, "vocab.txt", kBytePairs, "spiece.model", kFairseqPieces};
+constexpr const char* kVocabularies[] = {kJson, "vocab.txt", kBytePairs, kPlainPieces, kFairseqPieces};
 // Transformer-XL's words as torch.save wrote them: a directory without any of those may have one.
 constexpr const char* kPickledWords[] = {"vocab.pkl", "vocab.bin"};
 constexpr const char* kOthers[] = {kMerges, kSettings, "special_tokens_map.json", "added_tokens.json"};
 
-/// The row of the class that the files name; where they name none, the only one that reads `vocabulary`, or the first
-/// of those that read it alike.
+/// The row of the class that the files name; where they name none, the only one that reads `vocabulary`, the first of
+/// those that read it alike, or the usual one.
 const TokenizerClass& class_of(const TokenizerSettings& settings, std::string_view vocabulary,
                                const std::string& where) {
   const TokenizerClass* first = nullptr;
   bool alike = true;
   for (const TokenizerClass& row : tokenizer_classes()) {
     if (row.vocabulary == vocabulary) {
-      first = first == nullptr ? &row : first;
+      first = first == nullptr || row.usual ? &row : first;
       alike = alike && row.compose == first->compose;
     }
   }
-  if (settings.tokenizer_class.empty() && alike) {
+  if (settings.tokenizer_class.empty() && (alike || first->usual)) {
     return *first;
   }
   const TokenizerClass* const named = find_tokenizer_class(settings.tokenizer_class);
@@ -79,7 +80,7 @@ bool has_words(const TokenizerFiles& files, const TokenizerSettings& settings) {
 
 /// Puts the class that config.json says into the settings, where theirs is needed: a copy elsewhere has no config.json.
 void name_class(TokenizerFiles& files, const std::filesystem::path& directory) {
-  if (files.contains(kJson) || !files.contains(kFairseqPieces)) {
+  if (files.contains(kJson) || !(files.contains(kFairseqPieces) || files.contains(kPlainPieces))) {
     return;
   }
   using formats::Json;
@@ -93,7 +94,7 @@ void name_class(TokenizerFiles& files, const std::filesystem::path& directory) {
   const Json config = formats::read_json(file);
   const Json type = config.is_object() ? config.value("model_type", Json()) : Json();
   const TokenizerClass* const row = type.is_string() ? tokenizer_class_of(type.get<std::string>()) : nullptr;
-  if (row != nullptr) {
+  if (row != nullptr && !row->usual) {
     settings["tokenizer_class"] = row->name;
     files[kSettings] = formats::print_json(settings, 2) + "\n";
   }

@@ -30,8 +30,9 @@ constexpr std::array<std::string_view, 5> kWritten{"architectures", "model_type"
                                                    "torch_dtype"};
 
 /// Classes of a family that compute something else than an encoder-decoder with a vocabulary above it.
-constexpr std::array<std::string_view, 6> kOtherPairClasses{
-    "ForCausalLM", "ForSequenceClassification", "ForQuestionAnswering", "ForTokenClassification", "Encoder", "Decoder"};
+constexpr std::array<std::string_view, 7> kOtherPairClasses{
+    "ForCausalLM", "ForSequenceClassification", "ForQuestionAnswering", "ForTokenClassification", "Encoder", "Decoder",
+    "EncoderModel"};
 
 template <std::size_t kCount>
 bool is_one_of(const std::array<std::string_view, kCount>& names, std::string_view name) {
