@@ -44,6 +44,17 @@ std::string with_unit(double number, std::string_view unit) {
   return fixed(number, prefix == 0 ? 0 : 1) + " " + std::string(kPrefixes[prefix]) + std::string(unit);
 }
 
+std::string memory_text(std::int64_t bytes) {
+  constexpr std::string_view kPowers = "KMGT";
+  constexpr double kStep = 1024;
+  auto number = static_cast<double>(bytes);
+  std::size_t power = 0;
+  for (; number >= kStep - 0.05 && power < kPowers.size(); ++power) {
+    number /= kStep;
+  }
+  return power == 0 ? std::to_string(bytes) + " B" : fixed(number, 1) + " " + kPowers[power - 1] + "iB";
+}
+
 std::string duration(double seconds) {
   struct Unit {
     double seconds;

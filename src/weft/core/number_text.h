@@ -20,6 +20,9 @@ std::string fixed(double value, int places);
 /// 1.295e17 and "FLOP" as "129.5 PFLOP": with the largest unit of a thousand that leaves at least 1.
 std::string with_unit(double number, std::string_view unit);
 
+/// 1610612736 as "1.5 GiB", 512 as "512 B".
+std::string memory_text(std::int64_t bytes);
+
 /// 0.25 as "250 ms", 7,300 as "2.0 h".
 std::string duration(double seconds);
 

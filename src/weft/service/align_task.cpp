@@ -15,7 +15,7 @@
 namespace weft::service {
 namespace {
 
-using SharedTexts = std::shared_ptr<cli::OpenSequenceTask>;
+using SharedTexts = std::shared_ptr<ServedPair>;
 
 // A model of several languages must know the one of each translation: from the request, or from the source's own code.
 void require_language(const tasks::SequenceModel& model, const requests::TextInputs& inputs,
@@ -34,11 +34,11 @@ server::Work align_work(const SharedTexts& task, const std::string& name, const 
   requests::require_known_members(body, {"inputs", "parameters"});
   const auto parameters = requests::read_parameters<requests::TranslateParameters>(body);
   requests::TextInputs inputs = requests::read_texts(body, "inputs", requests::kText, requests::kTextPair);
-  require_language(*task->model, inputs, parameters.tgt_lang);
-  const std::string code = tasks::language_code(*task->model, parameters.src_lang, parameters.tgt_lang).value_or("");
+  require_language(task->model, inputs, parameters.tgt_lang);
+  const std::string code = tasks::language_code(task->model, parameters.src_lang, parameters.tgt_lang).value_or("");
   const server::Cost cost = requests::align_cost(inputs.texts);
   return task_work(concat(name, "/align ", code), std::move(inputs), cost, [task, code](auto documents) {
-    tasks::AlignModel model = tasks::align_model(*task->model);
+    tasks::AlignModel model = tasks::align_model(task->model);
     model.code = code.empty() ? code : code + " ";
     std::vector<tasks::TaskResult> results;
     for (const tasks::AlignedPair& pair : tasks::align(model, documents, task->run.batch)) {
@@ -68,7 +68,7 @@ server::Operation align_operation() {
 
 }  // namespace
 
-ServedTask align_task(const std::string& name, const std::shared_ptr<cli::OpenSequenceTask>& task) {
+ServedTask align_task(const std::string& name, const std::shared_ptr<ServedPair>& task) {
   const auto handle = [task, name](const server::Request& request) -> server::Answer {
     return align_work(task, name, request);
   };

@@ -9,12 +9,9 @@
 
 #include "weft/checkpoint/model_directory.h"
 #include "weft/checkpoint/open_model.h"
-#include "weft/cli/front/field_flags.h"
-#include "weft/cli/front/threads.h"
-#include "weft/cli/generation/settings_flags.h"
-#include "weft/cli/generation/text_continuation.h"
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
+#include "weft/generation/continue_text.h"
 #include "weft/generation/settings/read_settings.h"
 #include "weft/requests/request_cost.h"
 #include "weft/requests/task_schemas.h"
@@ -76,7 +73,7 @@ generation::GenerationConfig config_of(const ServedDecoder& served, Json paramet
   }
   const bool beams = parameters.contains("num_beams");
   const generation::GenerationConfig config =
-      cli::settings_over(beams ? served.searches : served.usual, parameters, "parameters");
+      generation::settings_over(beams ? served.searches : served.usual, parameters, "parameters");
   for (const auto& [name, value] :
        {std::pair("num_beams", config.num_beams), std::pair("num_return_sequences", config.num_return_sequences)}) {
     require(value <= served.most_texts, "parameters: ", name, " must be at most ", served.most_texts,
@@ -164,7 +161,7 @@ Json generate_one(const ServedDecoder& served, const GenerateRequest& request, s
                   const server::Listener& listener) {
   const std::string& prompt = request.inputs.texts[index].first;
   const training::AutocastGuard autocast(served.products);
-  const cli::ContinuationListener takes{
+  const generation::ContinuationListener takes{
       .takes =
           [&](const std::string& piece) {
             return piece.empty() ? listener.waits() : listener.send({{"index", index}, {"text", printable(piece)}});
@@ -173,11 +170,11 @@ Json generate_one(const ServedDecoder& served, const GenerateRequest& request, s
   const RoomForTokens room(served, prompt, request.config);
   Json texts = Json::array();
   for (const generation::Sequence& text :
-       cli::continue_text(*served.decoder, *served.tokenizer, prompt, room.config(), takes)) {
+       generation::continue_text(*served.decoder, *served.tokenizer, prompt, room.config(), takes)) {
     room.check(text);
     texts.push_back({{"generated_text",
                       printable((request.members.return_full_text ? prompt : "") + served.tokenizer->decode(text.ids))},
-                     {"finish_reason", cli::finish_reason(text.reason)}});
+                     {"finish_reason", generation::finish_reason(text.reason)}});
   }
   return texts;
 }
@@ -186,7 +183,7 @@ server::Work generate_work(const std::shared_ptr<ServedDecoder>& served, const s
   const Json body = server::json_object(request);
   const bool streams = requests::wants_pieces(body) || request.takes_events;
   GenerateRequest asked = read_generate(*served, body);
-  require(!streams || cli::comes_in_pieces(asked.config),
+  require(!streams || generation::comes_in_pieces(asked.config),
           "parameters: a text comes in pieces where it is the only one: num_beams and num_return_sequences must be 1");
   server::Work work{.group = served->name + "/generate", .texts = asked.inputs.texts, .streams = streams};
   work.cost = cost_of_request(*served, asked);
@@ -207,9 +204,9 @@ server::Operation generate_operation(const ServedDecoder& served) {
   for (const char* name : {"num_beams", "num_return_sequences"}) {
     parameters[name]["maximum"] = served.most_texts;
   }
-  const Json text = server::object_schema(
-      {{"generated_text", requests::text_schema()}, {"finish_reason", requests::text_schema()}},
-      {"generated_text", "finish_reason"});
+  const Json text =
+      server::object_schema({{"generated_text", requests::text_schema()}, {"finish_reason", requests::text_schema()}},
+                            {"generated_text", "finish_reason"});
   const Json texts = server::array_schema(text);
   return {.summary = "Goes on from prompts.",
           .body = server::object_schema({{"inputs", server::one_or_list_schema({{"type", "string"}, {"minLength", 1}})},
@@ -225,22 +222,15 @@ server::Operation generate_operation(const ServedDecoder& served) {
 
 ServedModel serve_decoder(const std::string& name, const checkpoint::OpenedModel& directory,
                           const ServeSettings& settings) {
-  for (const auto& [field, value] : settings.encoder.given.items()) {
-    if (field != "dtype") {
-      fail(ErrorKind::kUnsupported, "weft serve: ", quote(directory.root().native(), 4096), " holds a decoder, and ",
-           flag_name(field), " is for encoders and encoder-decoders");
-    }
-  }
-  cli::apply_threads(settings.encoder.threads);
   const auto served = std::make_shared<ServedDecoder>();
   served->name = name;
   served->most_texts = settings.batch.rows;
   served->most_tokens = written_together(directory.facts(checkpoint::Ability::kContinue), settings.batch.rows);
-  served->usual = generation::read_settings(directory, cli::language_model_defaults());
-  generation::GenerationConfig searches = cli::language_model_defaults();
+  served->usual = generation::read_settings(directory, generation::language_model_defaults());
+  generation::GenerationConfig searches = generation::language_model_defaults();
   searches.do_sample = false;
   served->searches = generation::read_settings(directory, searches);
-  served->products = training::dtype_of_model(settings.encoder.given.value("dtype", "run"), directory.path());
+  served->products = training::dtype_of_model(settings.encoder.dtype, directory.path());
   served->model = checkpoint::load_model(directory);
   served->decoder = std::make_unique<generation::LanguageModelDecoder>(served->model);
   served->tokenizer = checkpoint::load_tokenizer(directory);

@@ -240,7 +240,7 @@ Json embedding_info(const tasks::Embedder& embedder) {
 
 }  // namespace
 
-void add_embedding_tasks(ServedModel& model, const cli::OpenTask& task, const checkpoint::OpenedModel& directory) {
+void add_embedding_tasks(ServedModel& model, const tasks::OpenTask& task, const checkpoint::OpenedModel& directory) {
   const auto served = std::make_shared<ServedEmbedder>(
       ServedEmbedder{.embedder = tasks::embedder_of(task.model, directory), .run = task.run, .facts = {}});
   served->embedder.model.name = quote(model.name);

@@ -25,7 +25,7 @@
 namespace weft::service {
 namespace {
 
-using SharedEncoder = std::shared_ptr<cli::OpenTask>;
+using SharedEncoder = std::shared_ptr<tasks::OpenTask>;
 using Documents = std::span<const tasks::Document>;
 
 // A body {"inputs", "parameters"}, and what its work is called: requests of one model, task and parameters.
@@ -188,10 +188,10 @@ constexpr TaskOfHead kTasks[] = {
 ServedModel serve_encoder(const std::string& name, const checkpoint::OpenedModel& directory,
                           const ServeSettings& settings) {
   const models::Head head = directory.head();
-  const auto task = std::make_shared<cli::OpenTask>(cli::OpenTask{
-      tasks::open_task_model(
-          directory, cli::model_options(cli::encoder_settings(settings.encoder, "weft serve", directory.root()))),
-      {.batch = settings.batch}});
+  const auto task = std::make_shared<tasks::OpenTask>(
+      tasks::OpenTask{tasks::open_task_model(
+                          directory, tasks::model_options(tasks::encoder_settings(settings.encoder, directory.root()))),
+                      {.batch = settings.batch}});
   task->model.name = quote(name);  // in errors, which clients read
   const auto served = [&](MakeWork make, MakeOperation describe) -> ServedTask {
     return {[task, name, make](const server::Request& request) -> server::Answer { return make(task, name, request); },

@@ -8,10 +8,10 @@
 #include <sstream>
 
 #include "weft/checkpoint/sentence/sentence_directory.h"
-#include "weft/cli/front/memory_size.h"
-#include "weft/cli/front/output.h"
 #include "weft/core/error.h"
+#include "weft/core/number_text.h"
 #include "weft/core/quote.h"
+#include "weft/core/system/option_name.h"
 #include "weft/formats/dtype.h"
 #include "weft/formats/json_members.h"
 #include "weft/formats/tensor_file.h"
@@ -141,19 +141,18 @@ constexpr std::array kWorks{Way<CountWork>{Ability::kWrite, writing_work}, Way<C
                             Way<CountWork>{Ability::kContinue, continuing_work}};
 
 std::int64_t element_bytes_of(const checkpoint::Facts& model, const checkpoint::OpenedModel& directory,
-                              const cli::EncoderFlags& flags) {
+                              const tasks::EncoderRunConfig& config) {
   const bool is_half =
-      !model.costs.is_float32 && cli::encoder_settings(flags, "weft serve", directory.path()).dtype == at::kBFloat16;
+      !model.costs.is_float32 && tasks::encoder_settings(config, directory.path()).dtype == at::kBFloat16;
   return is_half ? 2 : kFloat;
 }
 
 [[noreturn]] void refuse(const MemoryAccount& account, std::int64_t before, std::int64_t all, const std::string& what,
                          const std::string& limit, const std::string& hint) {
-  throw Error(
-      ErrorKind::kUnsupported,
-      concat("weft serve: the model ", quote(account.model), " ", what, ", which with ", cli::memory_text(before),
-             " of requests and of the program and the models before it makes ", cli::memory_text(all), "; ", limit),
-      hint);
+  throw Error(ErrorKind::kUnsupported,
+              concat("weft serve: the model ", quote(account.model), " ", what, ", which with ", memory_text(before),
+                     " of requests and of the program and the models before it makes ", memory_text(all), "; ", limit),
+              hint);
 }
 
 }  // namespace
@@ -181,10 +180,10 @@ std::int64_t written_together(const checkpoint::Facts& decoder, std::int64_t tex
 }
 
 MemoryAccount memory_account(const std::string& name, const checkpoint::OpenedModel& directory,
-                             const cli::EncoderFlags& flags, const AccountLimits& limits) {
+                             const tasks::EncoderRunConfig& config, const AccountLimits& limits) {
   const auto& [ability, count_work] = first_way(directory, kWorks);
   const checkpoint::Facts facts = directory.facts(ability);
-  const std::int64_t element_bytes = element_bytes_of(facts, directory, flags);
+  const std::int64_t element_bytes = element_bytes_of(facts, directory, config);
   const FileSizes sizes = sizes_of_files(directory.path(), element_bytes);
   const Work work = count_work(facts, directory, limits, element_bytes);
   return {.model = name,
@@ -203,9 +202,9 @@ formats::Json account_json(const MemoryAccount& account) {
 }
 
 std::string account_line(const MemoryAccount& account) {
-  return concat(account.model, ": up to ", cli::memory_text(account.total()), " of memory: weights ",
-                cli::memory_text(account.weights), ", their packed form ", cli::memory_text(account.packed), ", work ",
-                cli::memory_text(account.work), " (", account.how, ")");
+  return concat(account.model, ": up to ", memory_text(account.total()), " of memory: weights ",
+                memory_text(account.weights), ", their packed form ", memory_text(account.packed), ", work ",
+                memory_text(account.work), " (", account.how, ")");
 }
 
 std::string account_figures(const std::vector<MemoryAccount>& accounts, const AccountLimits& limits) {
@@ -232,16 +231,16 @@ void check_accounts(const std::vector<MemoryAccount>& accounts, const AccountLim
     const std::int64_t all = before + needed;
     if (limits.limit > 0 && all > limits.limit) {
       refuse(account, before, all,
-             concat("needs up to ", cli::memory_text(needed), " (weights ", cli::memory_text(account.weights),
-                    ", packed ", cli::memory_text(account.packed), ", work ", cli::memory_text(account.work), " for ",
-                    account.how, ")"),
-             concat("--max-memory is ", cli::memory_text(limits.limit)),
-             "serve fewer models, or take less work at once: --max-batch-texts, --max-body-bytes, --dtype bfloat16");
+             concat("needs up to ", memory_text(needed), " (weights ", memory_text(account.weights), ", packed ",
+                    memory_text(account.packed), ", work ", memory_text(account.work), " for ", account.how, ")"),
+             concat(option("max_memory"), " is ", memory_text(limits.limit)),
+             concat("serve fewer models, or take less work at once: ", option("max_batch_texts"), ", ",
+                    option("max_body_bytes"), ", ", option("dtype"), " bfloat16"));
     }
     if (limits.limit == 0 && machine && needed > 0 && all - program > machine->bytes) {
-      refuse(account, before, all, concat("has ", cli::memory_text(needed), " of weights"),
-             concat("this machine has ", cli::memory_text(machine->bytes), " (", machine->source, ")"),
-             "serve fewer or smaller models, or --dtype bfloat16");
+      refuse(account, before, all, concat("has ", memory_text(needed), " of weights"),
+             concat("this machine has ", memory_text(machine->bytes), " (", machine->source, ")"),
+             concat("serve fewer or smaller models, or ", option("dtype"), " bfloat16"));
     }
     before = all;
   }

@@ -8,8 +8,10 @@
 #include <string_view>
 #include <vector>
 
-#include "weft/cli/tasks/sequence_command.h"
+#include "weft/checkpoint/open_model.h"
 #include "weft/core/system/machine_memory.h"
+#include "weft/formats/config_json.h"
+#include "weft/tasks/encoder_settings.h"
 
 namespace weft::service {
 
@@ -56,10 +58,10 @@ struct MemoryAccount {
   std::int64_t total() const { return weights + packed + work; }
 };
 
-/// The account of the model `name` in `directory`, run as `flags` say. Errors: kUnsupported for a model that the server
-/// does not have; those of files of weights, whose headers are read.
+/// The account of the model `name` in `directory`, run as `config` says. Errors: kUnsupported for a model that the
+/// server does not have; those of files of weights, whose headers are read.
 MemoryAccount memory_account(const std::string& name, const checkpoint::OpenedModel& directory,
-                             const cli::EncoderFlags& flags, const AccountLimits& limits);
+                             const tasks::EncoderRunConfig& config, const AccountLimits& limits);
 
 /// {"weights", "packed", "work", "total", "how"}, in bytes.
 formats::Json account_json(const MemoryAccount& account);

@@ -22,7 +22,7 @@ namespace weft::service {
 namespace {
 
 using formats::Json;
-using SharedClassifier = std::shared_ptr<cli::OpenTask>;
+using SharedClassifier = std::shared_ptr<tasks::OpenTask>;
 
 server::Work rerank_work(const SharedClassifier& task, const std::string& name,
                          const checkpoint::CrossEncoderSettings& settings, requests::RerankBody body) {
@@ -86,7 +86,7 @@ Json label_info(const tasks::TaskModel& model, const char* type) {
 
 }  // namespace
 
-void add_predict_task(ServedModel& model, const std::shared_ptr<cli::OpenTask>& task) {
+void add_predict_task(ServedModel& model, const std::shared_ptr<tasks::OpenTask>& task) {
   const auto handle = [task, name = model.name](const server::Request& request) -> server::Answer {
     return predict_work(task, name, request);
   };
@@ -95,7 +95,7 @@ void add_predict_task(ServedModel& model, const std::shared_ptr<cli::OpenTask>& 
   model.info = label_info(task->model, "classifier");
 }
 
-void add_rerank_task(ServedModel& model, const std::shared_ptr<cli::OpenTask>& task,
+void add_rerank_task(ServedModel& model, const std::shared_ptr<tasks::OpenTask>& task,
                      const checkpoint::OpenedModel& directory) {
   const checkpoint::CrossEncoderSettings settings = checkpoint::read_cross_encoder(directory);
   const auto answers = [&](requests::RerankBody (*read)(const Json&)) -> BodyHandler {

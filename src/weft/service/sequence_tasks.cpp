@@ -9,6 +9,7 @@
 
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
+#include "weft/generation/settings/read_settings.h"
 #include "weft/requests/request_cost.h"
 #include "weft/requests/sequence_parameters.h"
 #include "weft/server/forms/form_body.h"
@@ -23,7 +24,7 @@
 namespace weft::service {
 namespace {
 
-using SharedPair = std::shared_ptr<cli::OpenSequenceTask>;
+using SharedPair = std::shared_ptr<ServedPair>;
 using Documents = std::span<const tasks::Document>;
 using TaskResults = std::vector<formats::Json>;
 
@@ -157,7 +158,7 @@ server::Work translation_in_pieces(const SharedPair& task, const std::string& na
     told.on_translated = [&](std::size_t index, std::string_view text, std::string_view source) {
       return listener.send({{"index", index}, {"text", text}, {"source", source}});
     };
-    return asked.shape(plain_results(tasks::translate(*task->model, named_documents(asked.inputs.texts), told)));
+    return asked.shape(plain_results(tasks::translate(task->model, named_documents(asked.inputs.texts), told)));
   };
   return work;
 }
@@ -165,16 +166,16 @@ server::Work translation_in_pieces(const SharedPair& task, const std::string& na
 server::Work translate_work(const SharedPair& task, const std::string& name, const server::Request& request) {
   const formats::Json body = read_body(request);
   TranslateRequest asked = read_translate(body);
-  require_target(*task->model, asked);
+  require_target(task->model, asked);
   const tasks::TranslateOptions options{
-      .code = checked_code(*task->model, asked), .split = sentences_of, .batch = task->run.batch};
+      .code = checked_code(task->model, asked), .split = sentences_of, .batch = task->run.batch};
   if (requests::wants_pieces(body) || request.takes_events) {
     return translation_in_pieces(task, name, std::move(asked), options);
   }
   const server::Cost cost = requests::translate_cost(asked.inputs.texts);
   server::Work work =
       task_work(concat(name, "/translate ", options.code.value_or("")), std::move(asked.inputs), cost,
-                [task, options](Documents documents) { return tasks::translate(*task->model, documents, options); });
+                [task, options](Documents documents) { return tasks::translate(task->model, documents, options); });
   work.finish = std::move(asked.shape);
   return work;
 }
@@ -190,7 +191,7 @@ server::Work summary_in_pieces(const SharedPair& task, const std::string& name, 
       return listener.send({{"index", index}, {"text", text}});
     };
     try {
-      TaskResults results = plain_results(tasks::summarize(*task->model, named_documents(inputs.texts), told));
+      TaskResults results = plain_results(tasks::summarize(task->model, named_documents(inputs.texts), told));
       return inputs.list ? formats::Json(std::move(results)) : std::move(results.front());
     } catch (const tasks::TextTooLong& error) {
       refuse_length(error, concat(kCutsSummaries, " cuts the text there"));
@@ -212,7 +213,7 @@ server::Work summarize_work(const SharedPair& task, const std::string& name, con
   }
   return task_work(
       concat(name, "/summarize ", options.truncate), std::move(inputs), cost,
-      [task, options](Documents documents) { return tasks::summarize(*task->model, documents, options); },
+      [task, options](Documents documents) { return tasks::summarize(task->model, documents, options); },
       kCutsSummaries);
 }
 
@@ -229,15 +230,27 @@ formats::Json languages_of(const tasks::SequenceModel& model) {
   return formats::Json::array({formats::Json{{"code", source}, {"name", source}, {"targets", targets}}});
 }
 
+// How texts are written where no request says otherwise: as the directory says, checked before a weight is read.
+generation::GenerationConfig usual_settings(const checkpoint::OpenedModel& directory) {
+  directory.need(checkpoint::Ability::kWrite);
+  const generation::GenerationConfig settings = tasks::with_length(generation::read_settings(directory), directory);
+  generation::check_settings(settings, directory, [&](std::string_view field) {
+    return generation::file_of_setting(directory.path(), field);
+  });
+  return settings;
+}
+
 }  // namespace
 
 ServedModel serve_encoder_decoder(const std::string& name, const checkpoint::OpenedModel& directory,
                                   const ServeSettings& settings) {
-  const auto task = std::make_shared<cli::OpenSequenceTask>(
-      cli::open_sequence_task(cli::encoder_settings(settings.encoder, "weft serve", directory.path()), settings.batch,
-                              directory, "weft serve"));
-  task->model->name = quote(name);  // in errors, which clients read
-  ServedModel model{.name = name, .kind = "encoder-decoder", .languages = languages_of(*task->model)};
+  const auto task = std::make_shared<ServedPair>(
+      ServedPair{tasks::open_sequence_model(
+                     directory, tasks::sequence_options(tasks::encoder_settings(settings.encoder, directory.path()),
+                                                        usual_settings(directory))),
+                 {.batch = settings.batch}});
+  task->model.name = quote(name);  // in errors, which clients read
+  ServedModel model{.name = name, .kind = "encoder-decoder", .languages = languages_of(task->model)};
   const auto translates = [task, name](const server::Request& request) -> server::Answer {
     return translate_work(task, name, request);
   };
@@ -249,10 +262,10 @@ ServedModel serve_encoder_decoder(const std::string& name, const checkpoint::Ope
   model.tasks["summarize"] = {summarizes, requests::summarize_operation()};
   model.tasks["align"] = align_task(name, task);
   model.attention =
-      attention_task(*tasks::writing_model(*task->model->writer).model, name, SecondText::kNeeded,
+      attention_task(*tasks::writing_model(*task->model.writer).model, name, SecondText::kNeeded,
                      [task](const tasks::Document& document, const tasks::ViewOptions& options) {
-                       const tasks::WritingModel writes = tasks::writing_model(*task->model->writer);
-                       return tasks::view_pair(*task->model, writes.model, writes.start, document, options);
+                       const tasks::WritingModel writes = tasks::writing_model(*task->model.writer);
+                       return tasks::view_pair(task->model, writes.model, writes.start, document, options);
                      });
   return model;
 }

@@ -14,10 +14,12 @@
 #include <torch/nn/module.h>
 
 #include "weft/checkpoint/open_model.h"
-#include "weft/cli/tasks/sequence_command.h"
 #include "weft/requests/request_body.h"
 #include "weft/server/message.h"
 #include "weft/server/operation.h"
+#include "weft/tasks/encoder_settings.h"
+#include "weft/tasks/sequences/sequence_model.h"
+#include "weft/tasks/task_run.h"
 #include "weft/tasks/text_too_long.h"
 #include "weft/tasks/viewer/attention_view.h"
 
@@ -52,13 +54,12 @@ struct ServedModel {
 
 /// How models compute, and how much of them at once.
 struct ServeSettings {
-  cli::EncoderFlags encoder;
+  tasks::EncoderRunConfig encoder;
   tasks::BatchLimits batch;  ///< open_served_model() says its tokens
 };
 
-/// Opens the weights of `directory`. Errors: those of tasks::open_task_model(), open_sequence_task() and load_model();
-/// kUnsupported for a model that neither reads, writes nor goes on with texts, and for a decoder with flags that say
-/// how an encoder runs.
+/// Opens the weights of `directory`. Errors: those of tasks::open_task_model(), tasks::open_sequence_model() and
+/// load_model(); kUnsupported for a model that neither reads, writes nor goes on with texts.
 ServedModel open_served_model(const std::string& name, const checkpoint::OpenedModel& directory,
                               const ServeSettings& settings);
 
@@ -67,22 +68,27 @@ ServedModel serve_encoder(const std::string& name, const checkpoint::OpenedModel
                           const ServeSettings& settings);
 /// `embed` in all shapes of vectors: `embed_all`, `similarity`, `embedding` and `embeddings`; by the modules of
 /// `directory`, where it has some. The weights are those of `task`.
-void add_embedding_tasks(ServedModel& model, const cli::OpenTask& task, const checkpoint::OpenedModel& directory);
+void add_embedding_tasks(ServedModel& model, const tasks::OpenTask& task, const checkpoint::OpenedModel& directory);
 /// `predict`: the labels of `classify`, in another shape.
-void add_predict_task(ServedModel& model, const std::shared_ptr<cli::OpenTask>& task);
+void add_predict_task(ServedModel& model, const std::shared_ptr<tasks::OpenTask>& task);
 /// `rerank`, of a cross-encoder.
-void add_rerank_task(ServedModel& model, const std::shared_ptr<cli::OpenTask>& task,
+void add_rerank_task(ServedModel& model, const std::shared_ptr<tasks::OpenTask>& task,
                      const checkpoint::OpenedModel& directory);
 /// `generate`.
 ServedModel serve_decoder(const std::string& name, const checkpoint::OpenedModel& directory,
                           const ServeSettings& settings);
+/// An encoder-decoder, and how it is run.
+struct ServedPair {
+  tasks::SequenceModel model;
+  tasks::RunOptions run;
+};
 /// `translate`, `summarize` and `align`.
 ServedModel serve_encoder_decoder(const std::string& name, const checkpoint::OpenedModel& directory,
                                   const ServeSettings& settings);
 
 /// POST {"inputs": {"text", "text_pair"}, "parameters": {"src_lang", "tgt_lang"}}: the words of a text and of its
 /// translation that belong together, as `weft align` gives them.
-ServedTask align_task(const std::string& name, const std::shared_ptr<cli::OpenSequenceTask>& task);
+ServedTask align_task(const std::string& name, const std::shared_ptr<ServedPair>& task);
 
 /// Whether a model looks at a second text beside the first: an encoder-decoder needs its target.
 enum class SecondText : std::uint8_t { kNone, kMayBe, kNeeded };

@@ -21,6 +21,12 @@ struct RunOptions {
   BatchLimits batch = {};
 };
 
+/// A model opened for a task, and how to run it.
+struct OpenTask {
+  TaskModel model;
+  RunOptions run;
+};
+
 /// `result` has the shape that huggingface_hub gives the task. `metadata` says what was computed: {"tokens", "windows",
 /// "truncated" (tokens left out), "dtype"} and EncoderModelImpl::computed().
 struct TaskResult {

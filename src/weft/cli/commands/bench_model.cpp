@@ -79,7 +79,7 @@ Json measure(models::EncoderModel& model, const ModelCase& call, std::int64_t th
                  {"head", models::to_string(model->head())},
                  {"length", call.length},
                  {"batch", call.batch},
-                 {"dtype", dtype_text(call.dtype)},
+                 {"dtype", tasks::dtype_text(call.dtype)},
                  {"task", call.fill_mask ? "fill-mask" : "forward"},
                  {"train", call.train},
                  {"threads", threads},
@@ -118,7 +118,7 @@ std::string bench_model_table(const Json& result) {
 void run_bench_model(const BenchModelCommand& command) {
   BenchModelConfig config;
   formats::update_from_json(config, command.given, "weft bench model");
-  const EncoderSettings settings = encoder_settings(command.encoder, "weft bench model", command.directory);
+  const tasks::EncoderSettings settings = encoder_settings(command.encoder, "weft bench model", command.directory);
   if (command.train && config.task != "forward") {
     throw UsageError("--train and --task cannot both be given: --train always computes the masked-LM loss");
   }
@@ -140,7 +140,7 @@ void run_bench_model(const BenchModelCommand& command) {
           "weft bench model: ", call.train ? "--train" : "--task fill-mask",
           " needs the head masked-lm, but the model has the head ", models::to_string(model->head()));
   model->train(call.train);
-  Json result = measure(model, call, settings.threads);
+  Json result = measure(model, call, at::get_num_threads());
   if (!command.profile) {
     result.erase("profile");
   }

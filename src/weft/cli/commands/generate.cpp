@@ -22,11 +22,11 @@
 #include "weft/cli/generation/picture_completion.h"
 #include "weft/cli/generation/settings_flags.h"
 #include "weft/cli/generation/tensor_search.h"
-#include "weft/cli/generation/text_continuation.h"
 #include "weft/cli/tasks/encoder_flags.h"
 #include "weft/core/interrupt.h"
 #include "weft/core/log.h"
 #include "weft/core/quote.h"
+#include "weft/generation/continue_text.h"
 #include "weft/generation/search/search.h"
 #include "weft/generation/whole_texts.h"
 #include "weft/readers/input/input_texts.h"
@@ -91,22 +91,23 @@ Sequences generate_texts(const models::LanguageModel& model, const text::Tokeniz
                          const std::string& prompt, const generation::GenerationConfig& config, bool streams) {
   generation::LanguageModelDecoder decoder(model);
   if (!streams) {
-    return continue_text(decoder, tokenizer, prompt, config, {});
+    return generation::continue_text(decoder, tokenizer, prompt, config, {});
   }
   // A text that has no room is refused before anything of it is printed.
-  const Sequences texts = continue_text(decoder, tokenizer, prompt, config,
-                                        {.begins =
-                                             [&] {
-                                               print_text(prompt);
-                                               std::cout.flush();
-                                             },
-                                         .takes =
-                                             [](const std::string& piece) {
-                                               print_text(piece);
-                                               std::cout.flush();
-                                               // A closed pipe (`| head`) ends the generation, not only its output.
-                                               return std::cout.good();
-                                             }});
+  const Sequences texts = generation::continue_text(decoder, tokenizer, prompt, config,
+                                                    {.begins =
+                                                         [&] {
+                                                           print_text(prompt);
+                                                           std::cout.flush();
+                                                         },
+                                                     .takes =
+                                                         [](const std::string& piece) {
+                                                           print_text(piece);
+                                                           std::cout.flush();
+                                                           // A closed pipe (`| head`) ends the generation, not only its
+                                                           // output.
+                                                           return std::cout.good();
+                                                         }});
   std::cout << '\n';
   return texts;
 }
@@ -134,7 +135,7 @@ formats::Json texts_json(const Sequences& texts, const text::Tokenizer& tokenize
     formats::Json said = {{"prompt", prompt},
                           {"generated_text", tokenizer.decode(text.ids)},
                           {"new_tokens", text.ids.size()},
-                          {"finish_reason", finish_reason(text.reason)}};
+                          {"finish_reason", generation::finish_reason(text.reason)}};
     if (config.num_beams > 1) {
       said["score"] = text.score;
     }
@@ -157,7 +158,7 @@ void run_texts(const GenerateOptions& options, const checkpoint::OpenedModel& di
   const std::unique_ptr<text::Tokenizer> tokenizer = checkpoint::load_tokenizer(directory);
   text::warn_of_small_vocabulary(*tokenizer, model->config().vocab_size, quote(options.run, 4096));
   text::warn_of_unknown_text(*tokenizer, prompt, quote(options.run, 4096));
-  const bool streams = !options.json && comes_in_pieces(config);
+  const bool streams = !options.json && generation::comes_in_pieces(config);
   const InterruptGuard guard;
   const auto start = std::chrono::steady_clock::now();
   const Sequences texts = generate_texts(model, *tokenizer, prompt, config, streams);
@@ -176,7 +177,7 @@ void run_texts(const GenerateOptions& options, const checkpoint::OpenedModel& di
 
 TensorResults search_tensors(const checkpoint::OpenedModel& directory, const TensorTexts& texts,
                              const generation::GenerationConfig& config, const GenerateOptions& options,
-                             const EncoderSettings& settings) {
+                             const tasks::EncoderSettings& settings) {
   if (directory.can(Ability::kWrite)) {
     const checkpoint::EncoderDecoderLoadOptions load{settings.encoder, settings.dtype, settings.check_finite};
     return write_targets(checkpoint::load_encoder_decoder(directory, load), texts, config, options.input);
@@ -186,7 +187,7 @@ TensorResults search_tensors(const checkpoint::OpenedModel& directory, const Ten
 }
 
 void run_tensors(const GenerateOptions& options, const checkpoint::OpenedModel& directory,
-                 const generation::GenerationConfig& config, const EncoderSettings& settings) {
+                 const generation::GenerationConfig& config, const tasks::EncoderSettings& settings) {
   if (!config.stop_strings.empty()) {
     throw UsageError("weft generate --input has ids and no tokeniser: stop_strings has no effect",
                      "give --eos-token-id, or --prompt instead of --input");
@@ -203,7 +204,7 @@ void run_tensors(const GenerateOptions& options, const checkpoint::OpenedModel& 
   if (options.json) {
     print_json({{"output", options.picture.output},
                 {"rows", results.sequences.size(0)},
-                {"dtype", dtype_text(product_type(settings))}});
+                {"dtype", tasks::dtype_text(product_type(settings))}});
   }
 }
 
@@ -260,15 +261,15 @@ void run_generate(const GenerateOptions& options) {
   check_flags_of_kind(options, directory);
   const generation::GenerationConfig config =
       generation_settings(options.settings, directory, "weft generate",
-                          has_source ? generation::GenerationConfig{} : language_model_defaults());
+                          has_source ? generation::GenerationConfig{} : generation::language_model_defaults());
   if (options.settings.print_settings) {
     std::cout << formats::print_json(formats::to_json(config), 2) << '\n';
     return;
   }
   check_settings(config, options.settings, directory, "weft generate");
-  const EncoderSettings settings = encoder_settings(options.encoder, "weft generate", directory.path());
+  const tasks::EncoderSettings settings = encoder_settings(options.encoder, "weft generate", directory.path());
   // The weights of a decoder are float32, whatever they are multiplied in.
-  const std::string dtype = dtype_text(product_type(settings));
+  const std::string dtype = tasks::dtype_text(product_type(settings));
   const training::AutocastGuard autocast(has_source ? settings.products : dtype);
   if (has_tensors) {
     run_tensors(options, directory, config, settings);

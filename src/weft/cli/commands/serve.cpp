@@ -19,6 +19,8 @@
 #include "weft/cli/front/memory_size.h"
 #include "weft/cli/front/output.h"
 #include "weft/cli/front/short_help.h"
+#include "weft/cli/front/threads.h"
+#include "weft/cli/tasks/encoder_flags.h"
 #include "weft/core/error.h"
 #include "weft/core/progress.h"
 #include "weft/core/quote.h"
@@ -117,7 +119,8 @@ std::vector<LocalModel> local_models(const std::vector<std::string>& arguments) 
 }
 
 // What each model needs; refused here, before a weight is read, if it is too much.
-std::vector<service::MemoryAccount> accounts_of(const std::vector<LocalModel>& models, const EncoderFlags& encoder,
+std::vector<service::MemoryAccount> accounts_of(const std::vector<LocalModel>& models,
+                                                const tasks::EncoderRunConfig& encoder,
                                                 const service::AccountLimits& limits) {
   std::vector<service::MemoryAccount> accounts;
   accounts.reserve(models.size());
@@ -126,6 +129,21 @@ std::vector<service::MemoryAccount> accounts_of(const std::vector<LocalModel>& m
   }
   service::check_accounts(accounts, limits, resident_memory(), machine_memory());
   return accounts;
+}
+
+// A decoder has none of the settings of encoders but the type of its numbers.
+void check_flags_of_decoders(const std::vector<LocalModel>& models, const EncoderFlags& flags) {
+  for (const LocalModel& model : models) {
+    if (model.opened.can(checkpoint::Ability::kWrite) || model.opened.can(checkpoint::Ability::kRead)) {
+      continue;
+    }
+    for (const auto& [field, value] : flags.given.items()) {
+      if (field != "dtype") {
+        fail(ErrorKind::kUnsupported, "weft serve: ", quote(model.opened.root().native(), 4096),
+             " holds a decoder, and ", flag_name(field), " is for encoders and encoder-decoders");
+      }
+    }
+  }
 }
 
 service::AccountLimits account_limits(const ServeCommand& command, const server::ServerConfig& config) {
@@ -172,10 +190,13 @@ void run_serve(const ServeCommand& command) {
   server::ServerConfig config;
   formats::update_from_json(config, command.given, "weft serve");
   server::check_origins(config);
-  const service::ServeSettings settings{.encoder = command.encoder, .batch = {.rows = config.max_batch_texts}};
+  const service::ServeSettings settings{.encoder = encoder_config(command.encoder, "weft serve"),
+                                        .batch = {.rows = config.max_batch_texts}};
   const service::AccountLimits limits = account_limits(command, config);
   const std::vector<LocalModel> directories = local_models(command.models);
-  const std::vector<service::MemoryAccount> accounts = accounts_of(directories, command.encoder, limits);
+  const std::vector<service::MemoryAccount> accounts = accounts_of(directories, settings.encoder, limits);
+  check_flags_of_decoders(directories, command.encoder);
+  apply_threads(command.encoder.threads);
   std::vector<service::ServedModel> models;
   std::map<std::string, formats::Json> cards;
   for (std::size_t i = 0; i < directories.size(); ++i) {

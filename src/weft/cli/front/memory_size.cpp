@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Powers of 1,024, read and written.
+// Powers of 1,024.
 #include "weft/cli/front/memory_size.h"
 
 #include <algorithm>
@@ -8,7 +8,6 @@
 #include <optional>
 
 #include "weft/cli/front/failure.h"
-#include "weft/cli/front/output.h"
 #include "weft/core/number.h"
 #include "weft/core/quote.h"
 
@@ -31,15 +30,6 @@ std::optional<std::size_t> power_of(std::string_view letters) {
 }
 
 }  // namespace
-
-std::string memory_text(std::int64_t bytes) {
-  auto number = static_cast<double>(bytes);
-  std::size_t power = 0;
-  for (; number >= kStep - 0.05 && power < kUnits.size(); ++power) {
-    number /= kStep;
-  }
-  return power == 0 ? concat(bytes, " B") : concat(fixed(number, 1), " ", kUnits.substr(power - 1, 1), "iB");
-}
 
 std::int64_t memory_size(std::string_view flag, std::string_view text) {
   const std::size_t digits = std::min(text.find_first_not_of("0123456789."), text.size());

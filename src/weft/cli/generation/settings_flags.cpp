@@ -9,10 +9,8 @@
 #include <vector>
 
 #include "weft/cli/front/field_flags.h"
-#include "weft/core/error.h"
 #include "weft/core/joined.h"
 #include "weft/core/log.h"
-#include "weft/core/quote.h"
 #include "weft/generation/settings/read_settings.h"
 
 namespace weft::cli {
@@ -49,20 +47,6 @@ void warn_of_no_effect(const formats::Json& given, const GenerationConfig& confi
   }
 }
 
-// The end of a text, at least `bytes` and some more of it: earlier tokens were looked at when they came, and the whole
-// text each time would cost the square of its length.
-std::string tail_text(const text::Tokenizer& tokenizer, std::span<const std::int64_t> made, std::size_t bytes) {
-  constexpr std::size_t kMore = 16;  // the start of a piece may be written otherwise than in the text
-  const std::size_t wanted = bytes + kMore;
-  for (std::size_t count = wanted;; count *= 2) {  // tokens without text, or with half a character
-    const std::span<const std::int64_t> tail = made.last(std::min(count, made.size()));
-    std::string text = tokenizer.decode({tail.begin(), tail.end()});
-    if (text.size() >= wanted || tail.size() == made.size()) {
-      return text;
-    }
-  }
-}
-
 }  // namespace
 
 void add_generation_flags(CLI::App& app, GenerationFlags& flags) {
@@ -89,64 +73,18 @@ GenerationConfig generation_settings(const GenerationFlags& flags, const checkpo
                                      std::string_view command, const GenerationConfig& defaults) {
   GenerationConfig usual = defaults;
   usual.do_sample = usual.do_sample && !flags.given.contains("num_beams");
-  const GenerationConfig config = settings_over(generation::read_settings(directory, usual), flags.given, command);
+  const GenerationConfig config =
+      generation::settings_over(generation::read_settings(directory, usual), flags.given, command);
   warn_of_no_effect(flags.given, config);
-  return config;
-}
-
-GenerationConfig settings_over(GenerationConfig config, const formats::Json& given, std::string_view where) {
-  const auto is_given = [&](const char* field) { return given.contains(field); };
-  config.max_new_tokens = is_given("max_length") ? -1 : config.max_new_tokens;
-  if (is_given("max_length") || is_given("max_new_tokens")) {
-    config.max_new_tokens_per_source.clear();
-  }
-  config.min_new_tokens = is_given("min_length") ? -1 : config.min_new_tokens;
-  formats::update_from_json(config, given, where);
-  generation::validate(config, where);
   return config;
 }
 
 void check_settings(const GenerationConfig& config, const GenerationFlags& flags,
                     const checkpoint::OpenedModel& directory, std::string_view command) {
-  const generation::WhereOfField where = [&](std::string_view field) {
+  generation::check_settings(config, directory, [&](std::string_view field) {
     return flags.given.contains(std::string(field)) ? std::string(command)
                                                     : generation::file_of_setting(directory.path(), field);
-  };
-  const checkpoint::Facts facts = directory.facts();
-  const std::int64_t vocabulary = facts.writes ? facts.writes->vocabulary : facts.reads.vocabulary;
-  generation::check_ids(config, vocabulary, where);
-  if (!facts.writes) {
-    return;
-  }
-  const char* const first = config.decoder_start_token_id >= 0 ? "decoder_start_token_id" : "bos_token_id";
-  const std::int64_t start = generation::start_token(config, quote(directory.path().string(), 4096));
-  if (start >= vocabulary) {
-    fail(ErrorKind::kArgument, where(first), ": ", first, " names token ", start, ", but the model has ", vocabulary,
-         " tokens, the last of which is ", vocabulary - 1);
-  }
-  try {
-    generation::lengths_of(config, 1, facts.writes->limit);
-  } catch (const Error& error) {
-    throw Error(error.kind(),
-                concat(where(config.max_new_tokens >= 0 ? "max_new_tokens" : "max_length"), ": ", error.what()),
-                error.hint());
-  }
-}
-
-std::function<bool(std::span<const std::int64_t> made)> stop_strings(const text::Tokenizer& tokenizer,
-                                                                     const std::vector<std::string>& texts) {
-  if (texts.empty()) {
-    return {};
-  }
-  std::size_t longest = 0;
-  for (const std::string& text : texts) {
-    longest = std::max(longest, text.size());
-  }
-  return [&tokenizer, texts, longest](std::span<const std::int64_t> made) {
-    const std::string text = tail_text(tokenizer, made, longest);
-    return std::any_of(texts.begin(), texts.end(),
-                       [&](const std::string& stop) { return text.find(stop) != std::string::npos; });
-  };
+  });
 }
 
 }  // namespace weft::cli

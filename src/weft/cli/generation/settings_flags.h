@@ -2,19 +2,14 @@
 // The flags of every command that generates: the settings of a directory, and what was given over them.
 #pragma once
 
-#include <cstdint>
-#include <functional>
-#include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include <CLI/App.hpp>
 
 #include "weft/checkpoint/open_model.h"
 #include "weft/formats/config_json.h"
 #include "weft/generation/settings/generation_config.h"
-#include "weft/text/tokenizer.h"
 
 namespace weft::cli {
 
@@ -35,19 +30,8 @@ generation::GenerationConfig generation_settings(const GenerationFlags& flags, c
                                                  std::string_view command,
                                                  const generation::GenerationConfig& defaults = {});
 
-/// The settings `config` of a directory with those that `given` names over them, as flags are: a length that is given
-/// puts an end to the one that excludes it. Errors: kFormat, kArgument naming `where`.
-generation::GenerationConfig settings_over(generation::GenerationConfig config, const formats::Json& given,
-                                           std::string_view where);
-
-/// Refuses ids that the model does not have, and lengths that it has no positions for, before weights are read.
-/// Errors: kArgument naming the flag, or the file of `directory`, that has the setting.
+/// generation::check_settings(), in which the flags that were given have the name of `command`.
 void check_settings(const generation::GenerationConfig& config, const GenerationFlags& flags,
                     const checkpoint::OpenedModel& directory, std::string_view command);
-
-/// Whether new tokens hold one of these texts, for SearchRequest::stops; nothing where there are none. `tokenizer`
-/// outlives it.
-std::function<bool(std::span<const std::int64_t> made)> stop_strings(const text::Tokenizer& tokenizer,
-                                                                     const std::vector<std::string>& texts);
 
 }  // namespace weft::cli

@@ -111,7 +111,7 @@ class Aligner {
     }
     tasks::AlignOptions options;
     const auto set = [&](const checkpoint::OpenedModel& model) {
-      const EncoderSettings settings = encoder_settings(flags, "weft align", model.path());
+      const tasks::EncoderSettings settings = encoder_settings(flags, "weft align", model.path());
       options.load = {.encoder = settings.encoder, .dtype = settings.dtype, .check_finite = settings.check_finite};
       options.products = settings.products;
     };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How commands compute with the encoder of a directory: its pattern, types of numbers, threads.
+// How commands compute with the encoder of a directory: a flag for each field of tasks::EncoderRunConfig, and threads.
 #pragma once
 
 #include <cstdint>
@@ -8,52 +8,10 @@
 
 #include <CLI/App.hpp>
 
-#include "weft/core/fields.h"
 #include "weft/formats/config_json.h"
-#include "weft/models/encoder_model.h"
+#include "weft/tasks/encoder_settings.h"
 
 namespace weft::cli {
-
-struct EncoderRunConfig {
-  std::string attention;
-  std::string attention_type = "config";
-  std::int64_t block_size = 0;
-  std::int64_t random_blocks = -1;
-  std::string random = "released";
-  bool pad_like_hf = false;
-  bool check_tensors = false;
-  std::string dtype = "run";
-
-  template <typename Visitor>
-  static void fields(Visitor&& visit) {
-    using C = EncoderRunConfig;
-    visit(Field{"attention", &C::attention, "pattern or mechanism to use instead of the one in config.json"});
-    visit(Field{"attention_type", &C::attention_type,
-                "of a model whose config.json has it: sparse or full attention, as "
-                "from_pretrained(attention_type=...) chooses; config follows config.json"}
-              .one_of({"config", "block_sparse", "original_full"}));
-    visit(Field{"block_size", &C::block_size,
-                "of a model whose config.json has it: tokens in a block; 0 follows config.json"}
-              .range(0, 1 << 16));
-    visit(Field{"random_blocks", &C::random_blocks,
-                "num_random_blocks of a model whose config.json has it: random blocks that each block of queries "
-                "attends to; -1 follows config.json"}
-              .range(-1, 1 << 16));
-    visit(Field{"random", &C::random,
-                "where config.json asks for random blocks: as the released training code draws them, as Hugging "
-                "Face's inference does, or uniformly"}
-              .one_of({"released", "hf-eval", "uniform"}));
-    visit(Field{"pad_like_hf", &C::pad_like_hf,
-                "pad inputs to the lengths that Hugging Face pads to, and let texts of a batch change each other where "
-                "they do there, so that the numbers are equal to its numbers"});
-    visit(Field{"check_tensors", &C::check_tensors, "fail if a weight is NaN or infinite, and name its tensor"});
-    visit(Field{"dtype", &C::dtype,
-                "element type of weights and products; run keeps the weights and multiplies them in what the run "
-                "learned in, and is float32 for a model of no run; auto is the same for a run, else bfloat16 where "
-                "this processor is fast at it"}
-              .one_of({"run", "auto", "float32", "bfloat16"}));
-  }
-};
 
 /// The flags of one command, as they were given.
 struct EncoderFlags {
@@ -64,21 +22,12 @@ struct EncoderFlags {
 /// Adds all of them, --threads too.
 void add_encoder_flags(CLI::App& app, EncoderFlags& flags);
 
-/// What the flags amount to; also applies the number of threads.
-struct EncoderSettings {
-  models::EncoderOptions encoder;
-  at::ScalarType dtype = at::kFloat;  ///< of weights
-  std::string products = "float32";   ///< what float32 weights are multiplied in: float32 or bfloat16
-  bool check_finite = false;
-  std::int64_t threads = 0;
-};
-/// For the model in `directory`. Errors: those of training::run_dtype().
-EncoderSettings encoder_settings(const EncoderFlags& flags, const std::string& command,
-                                 const std::filesystem::path& directory);
+/// The fields as the flags have them. Errors: kArgument naming `command`.
+tasks::EncoderRunConfig encoder_config(const EncoderFlags& flags, const std::string& command);
 
-/// "float32" or "bfloat16".
-std::string dtype_text(at::ScalarType dtype);
-/// What products are computed in.
-at::ScalarType product_type(const EncoderSettings& settings);
+/// What the flags amount to for the model in `directory`; also applies the number of threads. Errors: those of
+/// encoder_config() and training::run_dtype().
+tasks::EncoderSettings encoder_settings(const EncoderFlags& flags, const std::string& command,
+                                        const std::filesystem::path& directory);
 
 }  // namespace weft::cli

@@ -75,7 +75,7 @@ models::CompanionTokens global_input(InputTensors& inputs) {
           .sees_all = inputs["sees_all"]};
 }
 
-Forwarded forward_encoder(const checkpoint::OpenedModel& directory, const EncoderSettings& settings,
+Forwarded forward_encoder(const checkpoint::OpenedModel& directory, const tasks::EncoderSettings& settings,
                           const std::string& path) {
   InputTensors inputs = read_input_tensors(path, encoder_inputs(), {"input_ids"});
   checkpoint::EncoderLoadOptions load;
@@ -94,7 +94,7 @@ Forwarded forward_encoder(const checkpoint::OpenedModel& directory, const Encode
   });
 }
 
-Forwarded forward_pair(const checkpoint::OpenedModel& directory, const EncoderSettings& settings,
+Forwarded forward_pair(const checkpoint::OpenedModel& directory, const tasks::EncoderSettings& settings,
                        const std::string& path) {
   InputTensors inputs = read_input_tensors(path, pair_inputs(), {"input_ids", "decoder_input_ids"});
   models::EncoderDecoder model =
@@ -110,7 +110,7 @@ Forwarded forward_pair(const checkpoint::OpenedModel& directory, const EncoderSe
   });
 }
 
-using Forward = Forwarded (*)(const checkpoint::OpenedModel& directory, const EncoderSettings& settings,
+using Forward = Forwarded (*)(const checkpoint::OpenedModel& directory, const tasks::EncoderSettings& settings,
                               const std::string& path);
 constexpr std::array kForwards{checkpoint::Way<Forward>{checkpoint::Ability::kWrite, forward_pair},
                                checkpoint::Way<Forward>{checkpoint::Ability::kRead, forward_encoder}};
@@ -124,16 +124,16 @@ formats::Json shapes_json(const checkpoint::NamedTensors& tensors) {
 }
 
 void run_forward(const ForwardCommand& command) {
-  const EncoderSettings settings = encoder_settings(command.encoder, "weft forward", command.directory);
+  const tasks::EncoderSettings settings = encoder_settings(command.encoder, "weft forward", command.directory);
   const checkpoint::OpenedModel directory = checkpoint::open_model(command.directory);
   const training::AutocastGuard autocast(settings.products);
   std::optional<BusyBar> bar("computing");
   const Forwarded result = way_of(directory, kForwards)(directory, settings, command.input);
-  formats::Metadata metadata{{"dtype", dtype_text(product_type(settings))}};
+  formats::Metadata metadata{{"dtype", tasks::dtype_text(product_type(settings))}};
   formats::Json said = {{"outputs", shapes_json(result.tensors)},
                         {"seconds", result.seconds},
-                        {"threads", settings.threads},
-                        {"dtype", dtype_text(product_type(settings))}};
+                        {"threads", at::get_num_threads()},
+                        {"dtype", tasks::dtype_text(product_type(settings))}};
   for (const auto& [name, value] : result.computed) {
     metadata[name] = value;
     said[name] = value;

@@ -76,22 +76,6 @@ ResultForm sequence_form(const SequenceFlags& flags, bool whole, const std::stri
   return {.line = line, .columns = columns, .is_text = true};
 }
 
-generation::GenerationConfig search_settings(const GenerationFlags& flags, const checkpoint::OpenedModel& directory,
-                                             const std::string& command) {
-  generation::GenerationConfig settings = generation_settings(flags, directory, command);
-  // Without a length such texts would stop after 20 tokens, as those of `transformers` do.
-  if (settings.max_length < 0 && settings.max_new_tokens < 0) {
-    settings.max_length = directory.facts(checkpoint::Ability::kWrite).writes->longest;
-  }
-  return settings;
-}
-
-void computes_as(tasks::SequenceModelOptions& options, const EncoderSettings& settings) {
-  options.load = {.encoder = settings.encoder, .dtype = settings.dtype, .check_finite = settings.check_finite};
-  options.products = settings.products;
-  options.stops = stop_strings;
-}
-
 }  // namespace
 
 void add_sequence_flags(CLI::App& app, SequenceFlags& flags) {
@@ -119,29 +103,21 @@ OpenSequenceTask open_sequence_task(const SequenceFlags& flags, const checkpoint
   directory.need(checkpoint::Ability::kWrite);
   SequenceRunConfig config;
   formats::update_from_json(config, flags.task.run, command);
-  tasks::SequenceModelOptions options{.generation = search_settings(flags.generation, directory, command)};
+  const generation::GenerationConfig settings =
+      tasks::with_length(generation_settings(flags.generation, directory, command), directory);
   OpenSequenceTask task;
   task.run.batch = {config.batch_size, config.batch_tokens};
   if (flags.generation.print_settings) {
-    print_json(formats::to_json(options.generation));
+    print_json(formats::to_json(settings));
     return task;
   }
-  check_result(flags, options.generation);
-  check_settings(options.generation, flags.generation, directory, command);
-  computes_as(options, encoder_settings(flags.task.encoder, command, directory.path()));
+  check_result(flags, settings);
+  check_settings(settings, flags.generation, directory, command);
+  tasks::SequenceModelOptions options =
+      tasks::sequence_options(encoder_settings(flags.task.encoder, command, directory.path()), settings);
   options.max_length = config.max_source_length;
   task.model = tasks::open_sequence_model(directory, options);
   return task;
-}
-
-OpenSequenceTask open_sequence_task(const EncoderSettings& settings, const tasks::BatchLimits& batch,
-                                    const checkpoint::OpenedModel& directory, const std::string& command) {
-  directory.need(checkpoint::Ability::kWrite);
-  const GenerationFlags none;
-  tasks::SequenceModelOptions options{.generation = search_settings(none, directory, command)};
-  check_settings(options.generation, none, directory, command);
-  computes_as(options, settings);
-  return {tasks::open_sequence_model(directory, options), {.batch = batch}};
 }
 
 void run_sequence_task(const SequenceFlags& flags, const tasks::RunOptions& run, bool whole, const RunOnDocuments& task,

@@ -54,9 +54,6 @@ struct OpenSequenceTask {
 OpenSequenceTask open_sequence_task(const SequenceFlags& flags, const checkpoint::OpenedModel& directory,
                                     const std::string& command);
 OpenSequenceTask open_sequence_task(const SequenceFlags& flags, bool whole, const std::string& command);
-/// The same by the settings of the directory alone, in batches of `batch`.
-OpenSequenceTask open_sequence_task(const EncoderSettings& settings, const tasks::BatchLimits& batch,
-                                    const checkpoint::OpenedModel& directory, const std::string& command);
 
 /// Runs `task` over the texts of the source (run_on_texts), or with `whole` over its file as one text, and shows
 /// `field` of each result: a line each, in which line breaks of the result are blanks, unless there is only one text.

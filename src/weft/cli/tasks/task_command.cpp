@@ -45,15 +45,6 @@ void add_task_flags(CLI::App& app, TaskFlags& flags, bool windowed) {
   show_first(app, first);
 }
 
-tasks::TaskModelOptions model_options(const EncoderSettings& settings) {
-  tasks::TaskModelOptions options;
-  options.encoder = settings.encoder;
-  options.dtype = settings.dtype;
-  options.products = settings.products;
-  options.check_finite = settings.check_finite;
-  return options;
-}
-
 TaskOptions task_options(const TaskFlags& flags, std::optional<models::Head> head, const std::string& command) {
   if (!flags.out.empty()) {
     check_result_path(flags.out);
@@ -61,7 +52,7 @@ TaskOptions task_options(const TaskFlags& flags, std::optional<models::Head> hea
   TextRunConfig config;
   formats::update_from_json(config, flags.run, command);
   TaskOptions options;
-  options.model = model_options(encoder_settings(flags.encoder, command, flags.directory));
+  options.model = tasks::model_options(encoder_settings(flags.encoder, command, flags.directory));
   options.model.head = head;
   options.model.max_length = config.max_length;
   options.run.truncate = config.truncate;

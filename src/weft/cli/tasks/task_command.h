@@ -67,14 +67,7 @@ struct TaskOptions {
 /// Errors: those of encoder_settings() and check_result_path().
 TaskOptions task_options(const TaskFlags& flags, std::optional<models::Head> head, const std::string& command);
 
-/// How a model is opened that computes as `settings` say.
-tasks::TaskModelOptions model_options(const EncoderSettings& settings);
-
-/// A model opened for a task, and how to run it.
-struct OpenTask {
-  tasks::TaskModel model;
-  tasks::RunOptions run;
-};
+using tasks::OpenTask;
 OpenTask open_task(const TaskFlags& flags, std::optional<models::Head> head, const std::string& command);
 /// The same for whoever has opened the directory that `flags` name.
 OpenTask open_task(const TaskFlags& flags, const checkpoint::OpenedModel& directory, std::optional<models::Head> head,

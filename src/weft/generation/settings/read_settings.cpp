@@ -278,4 +278,47 @@ std::int64_t start_token(const GenerationConfig& config, std::string_view where)
   return start;
 }
 
+GenerationConfig language_model_defaults() {
+  GenerationConfig config;
+  config.max_new_tokens = 256;
+  config.do_sample = true;
+  config.top_k = 0;
+  return config;
+}
+
+GenerationConfig settings_over(GenerationConfig config, const formats::Json& given, std::string_view where) {
+  const auto is_given = [&](const char* field) { return given.contains(field); };
+  config.max_new_tokens = is_given("max_length") ? -1 : config.max_new_tokens;
+  if (is_given("max_length") || is_given("max_new_tokens")) {
+    config.max_new_tokens_per_source.clear();
+  }
+  config.min_new_tokens = is_given("min_length") ? -1 : config.min_new_tokens;
+  formats::update_from_json(config, given, where);
+  validate(config, where);
+  return config;
+}
+
+void check_settings(const GenerationConfig& config, const checkpoint::OpenedModel& directory,
+                    const WhereOfField& where) {
+  const checkpoint::Facts facts = directory.facts();
+  const std::int64_t vocabulary = facts.writes ? facts.writes->vocabulary : facts.reads.vocabulary;
+  check_ids(config, vocabulary, where);
+  if (!facts.writes) {
+    return;
+  }
+  const char* const first = config.decoder_start_token_id >= 0 ? "decoder_start_token_id" : "bos_token_id";
+  const std::int64_t start = start_token(config, quote(directory.path().string(), 4096));
+  if (start >= vocabulary) {
+    fail(ErrorKind::kArgument, where(first), ": ", first, " names token ", start, ", but the model has ", vocabulary,
+         " tokens, the last of which is ", vocabulary - 1);
+  }
+  try {
+    lengths_of(config, 1, facts.writes->limit);
+  } catch (const Error& error) {
+    throw Error(error.kind(),
+                concat(where(config.max_new_tokens >= 0 ? "max_new_tokens" : "max_length"), ": ", error.what()),
+                error.hint());
+  }
+}
+
 }  // namespace weft::generation

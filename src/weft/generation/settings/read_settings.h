@@ -31,4 +31,16 @@ formats::Json own_form(const formats::Json& json, std::string_view where);
 /// The token that a decoder with a source starts with. Errors: kArgument naming `where` when there is none.
 std::int64_t start_token(const GenerationConfig& config, std::string_view where);
 
+/// What Weft does with language models of its own, whose directories say nothing about it.
+GenerationConfig language_model_defaults();
+
+/// The settings `config` of a directory with those that `given` names over them: a length that is given puts an end to
+/// the one that excludes it. Errors: kFormat, kArgument naming `where`.
+GenerationConfig settings_over(GenerationConfig config, const formats::Json& given, std::string_view where);
+
+/// Refuses ids that the model of `directory` does not have, and lengths that it has no positions for, before weights
+/// are read. Errors: kArgument naming where(field).
+void check_settings(const GenerationConfig& config, const checkpoint::OpenedModel& directory,
+                    const WhereOfField& where);
+
 }  // namespace weft::generation

@@ -24,8 +24,8 @@ using generation::FinishReason;
 
 class ModelWriter final : public Writer {
  public:
-  ModelWriter(models::EncoderDecoder model, generation::GenerationConfig config, std::int64_t start, StopRule stops,
-              std::string products)
+  ModelWriter(models::EncoderDecoder model, generation::GenerationConfig config, std::int64_t start,
+              generation::StopRule stops, std::string products)
       : model_(std::move(model)),
         config_(std::move(config)),
         start_(start),
@@ -93,7 +93,7 @@ class ModelWriter final : public Writer {
   models::EncoderDecoder model_;
   generation::GenerationConfig config_;
   std::int64_t start_;
-  StopRule stops_;
+  generation::StopRule stops_;
   std::string products_;
 };
 
@@ -108,7 +108,7 @@ std::int64_t longest_source(std::int64_t positions, std::int64_t tokenizer, std:
 }  // namespace
 
 std::shared_ptr<Writer> make_writer(const models::EncoderDecoder& model, const generation::GenerationConfig& config,
-                                    std::int64_t start, StopRule stops, const std::string& products) {
+                                    std::int64_t start, generation::StopRule stops, const std::string& products) {
   return std::make_shared<ModelWriter>(model, config, start, std::move(stops), products);
 }
 
@@ -133,19 +133,24 @@ SequenceModel describe_sequence_model(const checkpoint::OpenedModel& directory, 
           .target_language = tokenizer->language(text::Side::kTarget)};
 }
 
+generation::GenerationConfig with_length(generation::GenerationConfig settings,
+                                         const checkpoint::OpenedModel& directory) {
+  if (settings.max_length < 0 && settings.max_new_tokens < 0) {
+    settings.max_length = directory.facts(checkpoint::Ability::kWrite).writes->longest;
+  }
+  return settings;
+}
+
 SequenceModel open_sequence_model(const checkpoint::OpenedModel& directory, const SequenceModelOptions& options) {
   // What needs no weights comes first.
   directory.need(checkpoint::Ability::kWrite);
   const std::int64_t start = generation::start_token(options.generation, quote(directory.path().native(), 4096));
   SequenceModel model = describe_sequence_model(directory, options.max_length);
-  const std::shared_ptr<const text::PairTokenizer> tokenizer = model.tokenizer;
-  StopRule stops;
-  if (options.stops && !options.generation.stop_strings.empty()) {
-    stops = options.stops(tokenizer->side(text::Side::kTarget), options.generation.stop_strings);
-  }
   model.products = options.products;
-  model.writer = make_writer(checkpoint::load_encoder_decoder(directory, options.load), options.generation, start,
-                             std::move(stops), options.products);
+  model.writer =
+      make_writer(checkpoint::load_encoder_decoder(directory, options.load), options.generation, start,
+                  generation::stop_strings(model.tokenizer->side(text::Side::kTarget), options.generation.stop_strings),
+                  options.products);
   return model;
 }
 

@@ -4,33 +4,31 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
-#include <span>
 #include <string>
-#include <vector>
 
 #include "weft/checkpoint/encoder_decoder/directory.h"
 #include "weft/checkpoint/open_model.h"
 #include "weft/generation/settings/generation_config.h"
+#include "weft/generation/stop_strings.h"
 #include "weft/tasks/sequences/writer.h"
 
 namespace weft::tasks {
-
-/// Whether new tokens end a text (SearchRequest::stops).
-using StopRule = std::function<bool(std::span<const std::int64_t> made)>;
 
 struct SequenceModelOptions {
   checkpoint::EncoderDecoderLoadOptions load = {};
   std::string products = "float32";              ///< what float32 weights are multiplied in: float32 or bfloat16
   generation::GenerationConfig generation = {};  ///< complete: those of the directory with flags over them
-  /// Makes the rule for the settings' stop_strings; empty: such settings are not looked at.
-  std::function<StopRule(const text::Tokenizer& target, const std::vector<std::string>& texts)> stops = {};
   std::int64_t max_length = 0;  ///< tokens of a source; 0: as many as the model and its tokeniser allow
 };
 
 /// The same without its writer: no weight is read. Errors: as open_sequence_model().
 SequenceModel describe_sequence_model(const checkpoint::OpenedModel& directory, std::int64_t max_length = 0);
+
+/// `settings` of a directory with a length where they have none: as many tokens as its model writes. Without one such
+/// texts would stop after 20 tokens, as those of `transformers` do.
+generation::GenerationConfig with_length(generation::GenerationConfig settings,
+                                         const checkpoint::OpenedModel& directory);
 
 /// Errors: as checkpoint::load_encoder_decoder and text::load_pair_tokenizer; kArgument where max_length is more than
 /// the model reads, or the settings name no token that a text starts with.
@@ -38,7 +36,8 @@ SequenceModel open_sequence_model(const checkpoint::OpenedModel& directory, cons
 
 /// The model and its search as a writer; `start` is the decoder's first token, `products` as in SequenceModel.
 std::shared_ptr<Writer> make_writer(const models::EncoderDecoder& model, const generation::GenerationConfig& config,
-                                    std::int64_t start, StopRule stops = {}, const std::string& products = "float32");
+                                    std::int64_t start, generation::StopRule stops = {},
+                                    const std::string& products = "float32");
 
 /// The model behind a writer, and the first token of its texts, for who looks at how it writes.
 struct WritingModel {

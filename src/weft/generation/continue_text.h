@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A prompt and the texts that a language model writes behind it, for `weft generate` and `weft serve`.
+// A prompt and the texts that a language model writes behind it, piece by piece where there is one.
 #pragma once
 
 #include <functional>
@@ -9,10 +9,7 @@
 #include "weft/generation/search/search.h"
 #include "weft/text/tokenizer.h"
 
-namespace weft::cli {
-
-/// What Weft does with language models of its own, whose directories say nothing about it.
-generation::GenerationConfig language_model_defaults();
+namespace weft::generation {
 
 /// Who is told what on the way.
 struct ContinuationListener {
@@ -26,15 +23,14 @@ struct ContinuationListener {
 };
 
 /// Whether `takes` is called: one text, no beams.
-bool comes_in_pieces(const generation::GenerationConfig& config);
+bool comes_in_pieces(const GenerationConfig& config);
 
-/// The texts behind `prompt`, best first. Errors: those of the tokeniser and of generation::search(); kArgument for an
+/// The texts behind `prompt`, best first. Errors: those of the tokeniser and of search(); kArgument for an
 /// empty prompt and one that leaves no room.
-std::vector<generation::Sequence> continue_text(generation::Decoder& decoder, const text::Tokenizer& tokenizer,
-                                                const std::string& prompt, const generation::GenerationConfig& config,
-                                                const ContinuationListener& listener);
+std::vector<Sequence> continue_text(Decoder& decoder, const text::Tokenizer& tokenizer, const std::string& prompt,
+                                    const GenerationConfig& config, const ContinuationListener& listener);
 
 /// "length", "stop_token", "stop_string", "output_closed" or "interrupted".
-std::string finish_reason(generation::FinishReason reason);
+std::string finish_reason(FinishReason reason);
 
-}  // namespace weft::cli
+}  // namespace weft::generation

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// From what people say to a model's options.
+#include "weft/tasks/encoder_settings.h"
+
+#include <optional>
+#include <utility>
+
+#include "weft/core/cpu.h"
+#include "weft/formats/config_json.h"
+#include "weft/training/run/run_of_model.h"
+
+namespace weft::tasks {
+namespace {
+
+formats::Json replaced_fields(const EncoderRunConfig& config) {
+  formats::Json fields = formats::Json::object();
+  if (config.attention_type != "config") {
+    fields["attention_type"] = config.attention_type;
+  }
+  if (config.block_size > 0) {
+    fields["block_size"] = config.block_size;
+  }
+  if (config.random_blocks >= 0) {
+    fields["num_random_blocks"] = config.random_blocks;
+  }
+  return fields;
+}
+
+at::ScalarType dtype_of(const std::string& name) {
+  const bool narrow = name == "bfloat16" || (name == "auto" && has_fast_bfloat16());
+  return narrow ? at::kBFloat16 : at::kFloat;
+}
+
+}  // namespace
+
+EncoderSettings encoder_settings(const EncoderRunConfig& config, const std::filesystem::path& directory) {
+  EncoderSettings settings;
+  settings.encoder.attention = config.attention;
+  settings.encoder.fields = replaced_fields(config);
+  settings.encoder.random = config.random;
+  settings.encoder.pad_like_hf = config.pad_like_hf;
+  const bool follows_run = config.dtype == "run" || config.dtype == "auto";
+  if (const auto own = follows_run ? training::run_dtype(directory) : std::nullopt) {
+    settings.products = *own;
+  } else {
+    settings.dtype = dtype_of(config.dtype);
+  }
+  settings.check_finite = config.check_tensors;
+  return settings;
+}
+
+at::ScalarType product_type(const EncoderSettings& settings) {
+  return settings.products == "bfloat16" ? at::kBFloat16 : settings.dtype;
+}
+
+std::string dtype_text(at::ScalarType dtype) { return dtype == at::kBFloat16 ? "bfloat16" : "float32"; }
+
+TaskModelOptions model_options(const EncoderSettings& settings) {
+  TaskModelOptions options;
+  options.encoder = settings.encoder;
+  options.dtype = settings.dtype;
+  options.products = settings.products;
+  options.check_finite = settings.check_finite;
+  return options;
+}
+
+SequenceModelOptions sequence_options(const EncoderSettings& settings, generation::GenerationConfig generation) {
+  return {.load = {.encoder = settings.encoder, .dtype = settings.dtype, .check_finite = settings.check_finite},
+          .products = settings.products,
+          .generation = std::move(generation)};
+}
+
+}  // namespace weft::tasks
