@@ -69,6 +69,34 @@ TEST(ConvertedModels, AreMadeOfThoseWithTheLayersOfBertOrRoberta) {
                      [] { convert_encoder(source("distilbert"), request("longformer", 64)); });
 }
 
+// Layers whose own attention is named get another one; within its reach nothing changes.
+TEST(ConvertedModels, StayWhatTheyAreWherePositionsAreRotary) {
+  EncoderModel old = source("modernbert", Head::kSequenceClassification);
+  ConvertOptions options;
+  options.to = "modernbert";
+  options.length = 100;
+  options.attention = {"full => window(64) | global(first=1)"};
+  EncoderModel made = convert_encoder(old, options);
+  const std::vector<std::string> expected = {"window(64) | global(first=1)", "window(8)"};
+  EXPECT_EQ(made->config().attention, expected);
+  EXPECT_EQ(made->config().maximum_length(), 100);
+  models::EncoderInput input;
+  input.input_ids = test::text_ids(2, 28);
+  EXPECT_LT(test::largest_difference(made->forward(input).logits, old->forward(input).logits), 1e-5);
+  models::EncoderOptions of_call;
+  of_call.attention = "window(8) => window(2)";
+  const EncoderModel again = test::small_encoder(made->config(), Head::kNone, of_call);
+  EXPECT_EQ(again->computed().back(), (std::pair<std::string, std::string>{"attention.1", "window(2)"}));
+  options.attention = {"window(7) => full"};
+  test::expect_error(ErrorKind::kArgument, {"`window(7) => full` replaces nothing", "'full'", "'window(8)'"},
+                     [&] { convert_encoder(old, options); });
+  test::expect_error(ErrorKind::kArgument, {"bert or roberta", "modernbert"},
+                     [&] { convert_encoder(old, request("longformer", 128)); });
+  options.attention.clear();
+  test::expect_error(ErrorKind::kArgument, {"a modernbert out of a modernbert", "bert"},
+                     [&] { convert_encoder(source("bert"), options); });
+}
+
 TEST(ConvertedHeads, GoAlongWhereTheirLayersAreTheSame) {
   EXPECT_EQ(convert_encoder(source("bert", Head::kTokenClassification), request("big_bird", 64))->head(),
             Head::kTokenClassification);

@@ -18,6 +18,7 @@ FAMILIES = {
     "roberta": ("roberta", ["--max-position-embeddings", "64"]),
     "xlm-roberta": ("xlm_roberta", ["--max-position-embeddings", "64"]),
     "distilbert": ("bert", ["--max-position-embeddings", "62"]),
+    "modernbert": ("modernbert", ["--max-position-embeddings", "62", "--local-attention", "8"]),
     "longformer": ("roberta", ["--max-position-embeddings", "64", "--attention-window", "8"]),
     "littlebird": ("bert", ["--max-position-embeddings", "62", "--block-size", "4", "--num-latents", "3"]),
     "etc": ("bert", ["--max-position-embeddings", "62", "--local-radius", "6"]),

@@ -201,6 +201,7 @@ SEEDS = {
     "sentence": Seed(make_sentence, lambda directory, out: [["info", directory / "model"], ["embed", directory / "model", TEXT, "--json"]]),
     "classify": encoder("big_bird", "sequence-classification", lambda model, out: [["classify", model, TEXT]]),
     "classify-distilbert": encoder("distilbert", "sequence-classification", lambda model, out: [["classify", model, TEXT]]),
+    "classify-modernbert": encoder("modernbert", "sequence-classification", lambda model, out: [["classify", model, TEXT]]),
     "embed-pieces": encoder("xlm-roberta", "none", lambda model, out: [["embed", model, TEXT, "--json"], ["tokenize", model, TEXT]]),
     "classify-star": encoder("star_transformer", "sequence-classification", lambda model, out: [["classify", model, TEXT]]),
     "tag": encoder("roberta", "token-classification", lambda model, out: [["tag", model, TEXT]]),

@@ -33,7 +33,7 @@ SAME_FIXTURE = 1e-5  # float32 copies of float64 results of several units; anoth
 SMALL, BASE = 2e-5, 1e-3  # what docs/models.md promises
 WORSE = 1.2  # root mean square distance of bfloat16 from float32, over that of transformers
 DRAWS = {"sequence-classification": 12, "multiple-choice": 12}  # models, each with other weights
-BASES = {"bert": 512, "roberta": 512, "xlm-roberta": 512, "camembert": 512, "distilbert": 512,
+BASES = {"bert": 512, "roberta": 512, "xlm-roberta": 512, "camembert": 512, "distilbert": 512, "modernbert": 1500,
          "longformer": 1500, "big_bird": 1500, "nystromformer": 512, "nystrom_landmarks": 1536}
 
 

@@ -165,7 +165,7 @@ def difference(found, expected, where):
 
 
 def compare_random(count, seed, folder):
-    bases = [make_model(folder / family, family, "none") for family in ("bert", "roberta", "xlm-roberta", "distilbert")]
+    bases = [make_model(folder / family, family, "none") for family in ("bert", "roberta", "xlm-roberta", "distilbert", "modernbert")]
     problems = []
     for number in range(count):
         draw = random.Random(f"{seed}/{number}")

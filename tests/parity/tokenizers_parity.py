@@ -46,6 +46,8 @@ CASES = {
     "camembert-config": (CamembertTokenizer, FAIRSEQ_FILES, {"config.json": {"model_type": "camembert"}}),
     "distilbert": (DistilBertTokenizer, {"bert-base-cased-vocab.txt": "vocab.txt"}, {
         "tokenizer_config.json": {"tokenizer_class": "DistilBertTokenizer", "do_lower_case": False}}),
+    # No vocabulary of it is at hand: a small one of the same parts.
+    "modernbert": (PreTrainedTokenizerFast, {str(ROOT / "tests/fixtures/tokenizers/modernbert" / name): name for name in ("tokenizer.json", "tokenizer_config.json")}, {}),
     "t5": (PreTrainedTokenizerFast, {"t5-small-tokenizer.json": "tokenizer.json"}, {}),
 }
 PIECES = (

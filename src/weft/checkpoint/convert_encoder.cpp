@@ -22,7 +22,7 @@ using models::Head;
 std::string families_that_are_made() {
   std::vector<std::string_view> names;
   for (const models::Family* family : models::encoder_families()) {
-    if (family->encoder->adapt != nullptr) {
+    if (family->encoder->adapt != nullptr || family->encoder->lengthens) {
       names.push_back(family->name);
     }
   }
@@ -31,14 +31,22 @@ std::string families_that_are_made() {
 
 void check_request(const EncoderModel& source, const ConvertOptions& options) {
   const EncoderConfig& config = source->config();
-  require(!models::find_family(config.model_type)->layers_of.empty(), "convert takes a ",
-          models::families_to_start_from, " model, whose layers the families that it makes have too, found ",
-          config.model_type);
-  require(config.has_position_table(), "convert takes a model with position embeddings, found position_embedding_type ",
-          config.position_embedding_type);
   const models::Family* const target = models::find_family(options.to);
-  require(target != nullptr && target->encoder != nullptr && target->encoder->adapt != nullptr, "convert makes ",
-          families_that_are_made, ", found ", Quoted(options.to));
+  const models::EncoderRules* const made = target == nullptr ? nullptr : target->encoder;
+  const bool stays = made != nullptr && made->lengthens && options.to == config.model_type;
+  require(stays || !models::find_family(config.model_type)->layers_of.empty(), "convert takes a ",
+          models::families_to_start_from, " model, whose layers the families that it makes have too, found ",
+          config.model_type, [&] {
+            return models::encoder_rules(config).lengthens ? concat(", which becomes a longer ", config.model_type)
+                                                           : std::string();
+          });
+  require(stays || config.has_position_table(),
+          "convert takes a model with position embeddings, found position_embedding_type ",
+          config.position_embedding_type);
+  require(made != nullptr && (made->adapt != nullptr || made->lengthens), "convert makes ", families_that_are_made,
+          ", found ", Quoted(options.to));
+  require(stays || made->adapt != nullptr, "convert makes a ", options.to, " out of a ", options.to, " alone, found ",
+          config.model_type);
   require(options.length >= config.maximum_length() && options.length <= (1 << 24), "length must be from the ",
           config.maximum_length(), " positions that the model has to 16777216, found ", options.length);
 }
@@ -62,7 +70,8 @@ EncoderConfig converted_config(const EncoderConfig& source, const ConvertOptions
   const models::EncoderRules& target = models::encoder_rules(options.to);
   EncoderConfig config = source;
   config.model_type = options.to;
-  config.own = target.base.own;
+  const bool stays = options.to == source.model_type;
+  config.own = stays ? source.own : target.base.own;
   models::update_fields(config, options.settings, "convert");
   config.max_position_embeddings = options.length + models::padding_rows(config);
   config.position_embedding_type = target.base.position_embedding_type;
@@ -70,7 +79,10 @@ EncoderConfig converted_config(const EncoderConfig& source, const ConvertOptions
   config.directory.clear();              // files that the options name lie in the working directory
   config.with_pooler = true;
   config.architectures.clear();
-  target.adapt(config);
+  if (target.adapt != nullptr) {
+    target.adapt(config);
+  }
+  models::list_attention(config);
   return config;
 }
 

@@ -42,7 +42,8 @@ models::EncoderModel load_encoder(const std::filesystem::path& directory, const 
 void save_encoder(const std::filesystem::path& directory, const models::EncoderModel& model,
                   const std::filesystem::path& tokenizer_from = {});
 
-/// What a BERT or RoBERTa checkpoint becomes.
+/// What a BERT or RoBERTa checkpoint becomes, or one of a family whose models become longer ones
+/// (EncoderRules::lengthens).
 struct ConvertOptions {
   std::string to;              ///< family of the new model
   std::int64_t length = 4096;  ///< longest text; of a family that has positions, rows of their table

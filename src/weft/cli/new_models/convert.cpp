@@ -42,6 +42,9 @@ constexpr const char* kConvertExamples =
     "  weft convert bert-base-uncased --to littlebird --length 8192 --out bert-littlebird-8192\n"
     "  weft convert roberta-base --to etc --length 4096 --out roberta-etc-4096\n"
     "  weft convert roberta-base --attention linear --length 8192 --out roberta-linear-8192\n"
+    "  weft convert ModernBERT-base --to modernbert --attention 'full => window(1024) | global(1)' --length 32768 "
+    "--out "
+    "modern-32k\n"
     "  weft convert bart-base --to led --length 16384 --out led-base-16384\n"
     "  weft convert opus-mt-de-en --attention \"window(128) | global(1)\" --out long-de-en\n"
     "  weft convert bert-base-uncased --attention @prune.json --out pruned-bert\n"
@@ -53,8 +56,9 @@ constexpr const char* kConvertExamples =
 std::vector<std::string_view> targets() {
   std::vector<std::string_view> names;
   for (const models::Family* family : models::families()) {
-    const bool adapts = (family->encoder != nullptr && family->encoder->adapt != nullptr) ||
-                        (family->pair != nullptr && family->pair->adapt != nullptr);
+    const bool adapts =
+        (family->encoder != nullptr && (family->encoder->adapt != nullptr || family->encoder->lengthens)) ||
+        (family->pair != nullptr && family->pair->adapt != nullptr);
     const bool takes_own = family->causal != nullptr && !models::is_family(family->name, models::FamilyKind::kOwn);
     if (adapts || takes_own) {
       names.push_back(family->name);
@@ -100,8 +104,8 @@ struct ConvertConfig {
     visit(Field{"random_blocks", &C::random_blocks, random}.range(0, 1 << 16));
     visit(Field{"latents", &C::latents, latents}.range(1, 4096));
     visit(Field{"attention", &C::attention,
-                "mechanism or pattern to use instead of the family's: one, or one for each layer; @FILE of weft prune "
-                "or weft propose makes the same model with these patterns"});
+                "mechanism or pattern to use instead of the family's: one, or one for each layer; 'A => B' in layers "
+                "that have A; @FILE of weft prune or weft propose makes the same model with these patterns"});
   }
 };
 

@@ -169,6 +169,7 @@ void run_init(const InitCommand& command) {
   if (!init.labels.empty()) {
     config.id2label = init.labels;
   }
+  models::list_attention(config);
   models::validate(config, "weft init");
   std::optional<BusyBar> bar("making the model");
   const models::EncoderModel model =

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <utility>
 
 #include "weft/core/error.h"
@@ -40,6 +41,41 @@ layers::BlockConfig block_of(const EncoderConfig& config, const EncoderOptions& 
 
 bool is_among(const std::vector<Head>& heads, Head head) {
   return std::find(heads.begin(), heads.end(), head) != heads.end();
+}
+
+struct Arrow {
+  std::string_view from;
+  std::string_view to;
+};
+
+std::string_view trimmed(std::string_view text) {
+  const std::size_t first = text.find_first_not_of(' ');
+  return first == std::string_view::npos ? std::string_view()
+                                         : text.substr(first, text.find_last_not_of(' ') + 1 - first);
+}
+
+/// Both sides of `A => B`: layers that have A get B.
+std::optional<Arrow> split_arrow(std::string_view expression) {
+  constexpr std::string_view kArrow = "=>";
+  const std::size_t at = expression.find(kArrow);
+  if (at == std::string_view::npos) {
+    return std::nullopt;
+  }
+  return Arrow{trimmed(expression.substr(0, at)), trimmed(expression.substr(at + kArrow.size()))};
+}
+
+/// What a layer with `before` (empty: the family's own) has under `expression`.
+std::string replaced_by(const std::string& expression, const std::string& before, const EncoderConfig& config,
+                        std::int64_t layer) {
+  const std::optional<Arrow> arrow = split_arrow(expression);
+  if (!arrow) {
+    return expression;
+  }
+  const std::string current = before.empty() ? encoder_rules(config).attention(config, {}, layer) : before;
+  const auto canonical = [&](const std::string& text) {
+    return attention::parse_mechanism(text, config.directory).description;
+  };
+  return canonical(std::string(arrow->from)) == canonical(current) ? std::string(arrow->to) : before;
 }
 
 /// For messages, which keep a reference to it.
@@ -241,17 +277,44 @@ std::int64_t padding_rows(const EncoderConfig& config) {
 }
 
 std::string replacing_attention(const EncoderConfig& config, const EncoderOptions& options, std::int64_t layer) {
-  if (!options.attention.empty() || config.attention.empty()) {
-    return options.attention;
+  const bool has_list = config.attention.size() > 1;
+  const std::string listed = has_list                   ? config.attention.at(static_cast<std::size_t>(layer))
+                             : config.attention.empty() ? std::string()
+                                                        : config.attention.front();
+  const std::string before = replaced_by(listed, {}, config, layer);
+  return options.attention.empty() ? before : replaced_by(options.attention, before, config, layer);
+}
+
+void list_attention(EncoderConfig& config) {
+  if (config.attention.size() != 1 || !split_arrow(config.attention.front())) {
+    return;
   }
-  return config.attention.size() == 1 ? config.attention.front() : config.attention.at(static_cast<std::size_t>(layer));
+  const EncoderRules& rules = encoder_rules(config);
+  std::vector<std::string> layers;
+  bool some = false;
+  for (std::int64_t layer = 0; layer < config.num_hidden_layers; ++layer) {
+    const std::string given = replacing_attention(config, {}, layer);
+    some = some || !given.empty();
+    layers.push_back(given.empty() ? rules.attention(config, {}, layer) : given);
+  }
+  require(some, "attention `", config.attention.front(), "` replaces nothing: layers have ", [&] {
+    return quoted_list(std::vector<std::string>(layers.begin(), std::unique(layers.begin(), layers.end())), 4);
+  });
+  config.attention = std::move(layers);
 }
 
 EncoderConfig with_options(const EncoderConfig& config, const EncoderOptions& options) {
   EncoderConfig asked = config;
   if (!options.attention.empty()) {
     asked.attention = {options.attention};
+    if (config.attention.size() > 1 && split_arrow(options.attention)) {
+      asked.attention = config.attention;
+      for (std::int64_t layer = 0; layer < config.num_hidden_layers; ++layer) {
+        asked.attention[static_cast<std::size_t>(layer)] = replacing_attention(config, options, layer);
+      }
+    }
   }
+  list_attention(asked);
   replace_fields(asked, options.fields, names_of_families_with);
   return asked;
 }

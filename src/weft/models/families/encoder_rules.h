@@ -115,6 +115,9 @@ struct EncoderRules {
   /// What the family changes of the config of a bert or roberta that becomes one of its own (convert_encoder()); null:
   /// none does.
   void (*adapt)(EncoderConfig& config) = nullptr;
+  /// Whether a model of the family becomes one for longer texts, or with another attention, by convert_encoder():
+  /// nothing that it learned depends on how long a text may be.
+  bool lengthens = false;
   /// What a parameter of a model made out of `source` begins with; undefined: its namesake there.
   at::Tensor (*first_value)(const std::string& name, const at::Tensor& target,
                             const EncoderModel& source) = no_first_value;
@@ -158,8 +161,11 @@ HeadPlan head_plan(const EncoderConfig& config, Head head);
 /// Rows of the config's position table that hold no position.
 std::int64_t padding_rows(const EncoderConfig& config);
 
-/// The mechanism that replaces the family's own in a layer; empty: none does.
+/// The mechanism that replaces the family's own in a layer; empty: none does. `A => B` replaces it where it is A.
 std::string replacing_attention(const EncoderConfig& config, const EncoderOptions& options, std::int64_t layer);
+
+/// `A => B` as a list of all layers. Errors: kArgument where no layer has A.
+void list_attention(EncoderConfig& config);
 
 /// The config that a model with these options has. Errors: kArgument for options that the family has not got.
 EncoderConfig with_options(const EncoderConfig& config, const EncoderOptions& options);

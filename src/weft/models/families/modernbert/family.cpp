@@ -157,6 +157,7 @@ EncoderRules modernbert_rules() {
   rules.head = modernbert_head;
   rules.initializer = modernbert_values;
   rules.costs = gated_costs;
+  rules.lengthens = true;
   rules.check_start = refuse_modernbert;
   rules.from_json = modernbert_from_json;
   rules.to_json = modernbert_to_json;

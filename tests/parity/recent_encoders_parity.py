@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Encoders of random shape and settings of the families in SHAPES against the installed transformers, with every head, in the forms that files had;
+and what `weft init` makes of the same config, which transformers loads without a word and computes to the same numbers.
+
+Usage: tests/parity/recent_encoders_parity.py [--family NAME] [--count N] [--seed S]
+"""
+import argparse
+import json
+import pathlib
+import random
+import subprocess
+import sys
+import tempfile
+
+import torch
+import transformers as hf
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+
+import encoder_parity as common  # noqa: E402
+from encoder_parity import encoder_cases, report  # noqa: E402
+
+ACTIVATIONS = ["gelu", "relu", "gelu_new", "silu"]
+
+
+def sizes(source, columns=(4, 6, 16)):
+    heads = source.choice([1, 2, 3])
+    return {"vocab_size": source.randrange(20, 60), "hidden_size": heads * source.choice(columns), "num_attention_heads": heads, "num_hidden_layers": source.randrange(5),
+            "intermediate_size": source.randrange(1, 40), "max_position_embeddings": source.randrange(44, 90)}
+
+
+def modernbert(source, head):
+    flags = {name: source.random() < 0.3 for name in ("norm_bias", "attention_bias", "mlp_bias", "classifier_bias")}
+    shape = sizes(source) | flags | {"local_attention": source.choice([1, 2, 7, 16]), "norm_eps": source.choice([1e-5, 1e-2]), "decoder_bias": source.random() < 0.7,
+                                     "classifier_pooling": source.choice(["cls", "mean"]), "hidden_activation": source.choice(ACTIVATIONS),
+                                     "classifier_activation": source.choice(ACTIVATIONS), "pad_token_id": 1, "bos_token_id": 0, "eos_token_id": 2,
+                                     "cls_token_id": 0, "sep_token_id": 2}
+    form = source.choice(["old", "periodic", "listed"])
+    if form == "listed":
+        kinds = [source.choice(["full_attention", "sliding_attention"]) for _ in range(shape["num_hidden_layers"])]
+        shape["layer_types"] = kinds
+    else:
+        shape["global_attn_every_n_layers"] = source.choice([1, 2, 3])
+    shape |= {"global_rope_theta": source.choice([500.0, 160000.0]), "local_rope_theta": source.choice([20.0, 10000.0])}
+    config = hf.ModernBertConfig(**shape)
+    written = config.to_dict()
+    if form == "old":  # as 4.48 wrote it
+        for name in ("layer_types", "rope_parameters"):
+            written.pop(name, None)
+        written |= shape | {"position_embedding_type": "absolute"}
+    return config, written
+
+
+# A family's config, and its config.json.
+SHAPES = {"modernbert": modernbert}
+# What the classes of transformers begin with.
+CLASSES = encoder_cases.FAMILIES
+
+
+def labelled(source, config, head):
+    if head in ("sequence-classification", "token-classification"):
+        config.num_labels = source.choice([1, 2, 4])
+    if head == "masked-lm":
+        config.tie_word_embeddings = source.random() < 0.7
+
+
+def heads_of(family):
+    return [head for head in encoder_cases.HEADS if hasattr(hf, CLASSES[family] + encoder_cases.HEADS[head])]
+
+
+def write(source, model, written, folder):
+    tensors = {name: tensor.detach().float().clone().contiguous() for name, tensor in model.state_dict().items() if tensor.is_floating_point()}
+    if source.random() < 0.5:
+        model.float().save_pretrained(folder)
+    else:
+        torch.save(tensors, folder / "pytorch_model.bin")
+    written = written | {name: value for name, value in model.config.to_dict().items() if name in ("id2label", "label2id", "tie_word_embeddings")}
+    (folder / "config.json").write_text(json.dumps(written | {"architectures": [type(model).__name__]}))
+
+
+def inputs_of(source, config, head):
+    """One token; an odd length; three rows with padding."""
+    high, top = config.vocab_size, min(config.max_position_embeddings - 2, 61)
+    lead = (2,) if head == "multiple-choice" else ()
+    for lengths in ([1], [source.randrange(2, top)], [top, source.randrange(1, top), source.randrange(1, top)]):
+        ids = torch.randint(4, high, (len(lengths), *lead, max(lengths)), generator=torch.Generator().manual_seed(source.randrange(10**6)))
+        keep = torch.zeros_like(ids)
+        for row, length in enumerate(lengths):
+            keep[row, ..., :length] = 1
+        ids = torch.where(keep == 1, ids, config.pad_token_id)
+        # With a mask always: the mean over choices of transformers 5.23 needs one.
+        yield {"input_ids": ids, "attention_mask": keep}
+
+
+def difference(source, model, directory, head):
+    largest = 0.0
+    for inputs in inputs_of(source, model.config, head):
+        found = common.weft_forward(directory, inputs)
+        expected = common.outputs_of(model, inputs)
+        assert found.keys() == expected.keys(), (found.keys(), expected.keys())
+        largest = max(largest, common.distance(found, expected, inputs["attention_mask"].bool())[0])
+    return largest
+
+
+def check_read(source, family, head):
+    config, written = SHAPES[family](source, head)
+    labelled(source, config, head)
+    model = getattr(hf, CLASSES[family] + encoder_cases.HEADS[head])(config)
+    encoder_cases.common.randomise(model, source.randrange(10**6), scale=0.35)
+    model = model.double().eval()
+    with tempfile.TemporaryDirectory() as folder:
+        write(source, model, written, pathlib.Path(folder))
+        model = model.double()
+        return difference(source, model, folder, head)
+
+
+def check_made(source, family, head):
+    """The other way: weights of Weft in the class of transformers."""
+    _, written = SHAPES[family](source, head)
+    with tempfile.TemporaryDirectory() as folder:
+        config, made = pathlib.Path(folder) / "config.json", pathlib.Path(folder) / "made"
+        config.write_text(json.dumps(written))
+        subprocess.run([common.WEFT, "init", "--config", config, "--head", head, "--initializer-range", "0.3", "--out", made], check=True, stdout=subprocess.DEVNULL)
+        quiet, said = common.loads_quietly(made, family, head)
+        assert quiet, (family, head, said, written)
+        model = getattr(hf, CLASSES[family] + encoder_cases.HEADS[head]).from_pretrained(made).double().eval()
+        return difference(source, model, made, head)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--family", choices=SHAPES)
+    parser.add_argument("--count", type=int, default=4)
+    parser.add_argument("--seed", type=int)
+    options = parser.parse_args()
+    hf.utils.logging.disable_progress_bar()
+    seed = random.randrange(10**6) if options.seed is None else options.seed
+    for family in [options.family] if options.family else SHAPES:
+        for way in (check_read, check_made):
+            source = random.Random(f"{seed} {family}")
+            largest = max(way(source, family, head) for head in heads_of(family) for _ in range(options.count))
+            report(largest <= common.SMALL, f"{way.__name__}, {family}, seed {seed}: largest difference {largest:.1e}")
+    return 1 if report.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
