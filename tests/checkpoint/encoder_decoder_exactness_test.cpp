@@ -19,6 +19,14 @@ namespace {
 // float32 against float64, as for encoders.
 constexpr double kPairTolerance = 2e-5;
 
+/// Of the tensors below the head.
+std::string prefix_of(const std::string& model) {
+  if (model.find("t5") != std::string::npos) {
+    return "";
+  }
+  return model == "led" ? "led." : "model.";
+}
+
 class EncoderDecoderExactness : public ::testing::TestWithParam<const char*> {
  protected:
   EncoderDecoderExactness() : fixture_(std::string("seq2seq/") + GetParam()) {}
@@ -109,7 +117,7 @@ TEST_P(EncoderDecoderExactness, EveryLayoutOfSharedTablesGivesTheSameModel) {
   const at::NoGradGuard without_gradients;
   const std::filesystem::path path = fixture_.directory() / "model.safetensors";
   const NamedTensors stored = load_tensors(path);
-  const std::string prefix = std::string(GetParam()) == "led" ? "led." : "model.";
+  const std::string prefix = prefix_of(GetParam());
   const auto is_table = [&](const auto& entry) { return entry.first == prefix + "shared.weight"; };
   const auto table = std::find_if(stored.begin(), stored.end(), is_table);
   const bool tied =
@@ -137,7 +145,8 @@ TEST_P(EncoderDecoderExactness, EveryLayoutOfSharedTablesGivesTheSameModel) {
 
 INSTANTIATE_TEST_SUITE_P(Families, EncoderDecoderExactness,
                          ::testing::Values("marian", "marian_apart", "bart", "bart_untied", "pegasus",
-                                           "bigbird_pegasus", "led"));
+                                           "bigbird_pegasus", "led", "t5", "t5_gated", "mt5", "umt5", "longt5", "mbart",
+                                           "m2m_100"));
 
 }  // namespace
 }  // namespace weft::checkpoint

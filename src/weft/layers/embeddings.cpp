@@ -3,8 +3,13 @@
 #include "weft/layers/embeddings.h"
 
 #include <ATen/TensorOperators.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/cat.h>
 #include <ATen/ops/embedding.h>
 #include <ATen/ops/empty.h>
+#include <ATen/ops/zeros_like.h>
+
+#include <cmath>
 
 #include "weft/attention/sinusoids.h"
 #include "weft/layers/dropout.h"
@@ -16,9 +21,19 @@ constexpr std::int64_t kDropoutLayer = -1;  // the embeddings come before layer 
 
 }  // namespace
 
-at::Tensor positions_without_padding(const at::Tensor& ids, std::int64_t padding_id) {
+at::Tensor positions_without_padding(const at::Tensor& ids, std::int64_t padding_id, std::int64_t before) {
   const at::Tensor real = ids.ne(padding_id);
-  return real.cumsum(1).mul(real).add(padding_id);
+  return real.cumsum(1).add(before).mul(real).add(padding_id);
+}
+
+at::Tensor counted_waves(const at::Tensor& positions, std::int64_t padding_id, std::int64_t width,
+                         const at::TensorOptions& options) {
+  const std::int64_t half = width / 2;
+  const double step = std::log(10000.0) / static_cast<double>(half - 1);
+  const at::TensorOptions exact = options.dtype(at::kFloat);
+  const at::Tensor angles = positions.to(at::kFloat).unsqueeze(-1) * (at::arange(half, exact) * -step).exp();
+  const at::Tensor waves = at::cat({angles.sin(), angles.cos(), at::zeros_like(angles).narrow(-1, 0, width % 2)}, -1);
+  return waves.mul_(positions.ne(padding_id).unsqueeze(-1)).to(options);
 }
 
 EmbeddingsImpl::EmbeddingsImpl(const EmbeddingsConfig& config, const at::TensorOptions& options) : config_(config) {
@@ -63,6 +78,10 @@ at::Tensor EmbeddingsImpl::with_positions(const at::Tensor& hidden, const Embedd
   }
   if (config_.positions == PositionKind::kNone) {
     return hidden;
+  }
+  if (config_.positions == PositionKind::kCountedWaves) {
+    const at::Tensor counted = positions_without_padding(input.ids, config_.padding_id, input.first_position);
+    return hidden + counted_waves(counted, config_.padding_id, config_.hidden_size, hidden.options());
   }
   return hidden + attention::sinusoidal_positions(input.first_position, length, config_.hidden_size, hidden.options(),
                                                   config_.positions == PositionKind::kSinusoidalHalves);

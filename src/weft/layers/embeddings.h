@@ -26,6 +26,7 @@ enum class PositionKind {
   kPicture,           ///< learned tables of a picture's rows, columns and channels (grid_positions.h)
   kStride,            ///< the same of a text in rows as long as a stride, which has no channels
   kSinusoidalHalves,  ///< the same waves, all sines before all cosines (Junczys-Dowmunt et al. 2018, as released)
+  kCountedWaves,      ///< counted_waves() of the tokens that are not padding (Fan et al. 2021, as released)
 };
 
 /// Shape of the tables and what is added to a token; validated by the model's config.
@@ -80,7 +81,13 @@ class EmbeddingsImpl : public torch::nn::Module {
 };
 TORCH_MODULE(Embeddings);
 
-/// RoBERTa's positions [B, N]: the k-th token of a row that is not padding has padding_id + k, padding has padding_id.
-at::Tensor positions_without_padding(const at::Tensor& ids, std::int64_t padding_id);
+/// RoBERTa's positions [B, N]: the k-th token of a row that is not padding has padding_id + k, behind `before` tokens
+/// padding_id + before + k; padding has padding_id.
+at::Tensor positions_without_padding(const at::Tensor& ids, std::int64_t padding_id, std::int64_t before = 0);
+
+/// Waves [B, N, width] of such positions: sin(p / 10000^(i / (width / 2 - 1))) for i from 0, then the cosines, and 0
+/// for padding. In float32, as fairseq computes them. The width is at least 4; behind an odd one stands a 0.
+at::Tensor counted_waves(const at::Tensor& positions, std::int64_t padding_id, std::int64_t width,
+                         const at::TensorOptions& options);
 
 }  // namespace weft::layers

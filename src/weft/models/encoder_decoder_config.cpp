@@ -60,6 +60,8 @@ void validate(const EncoderDecoderConfig& config, std::string_view where) {
   check_fields(config, where);
   check_head_count(config, where, "encoder_attention_heads", config.encoder_attention_heads);
   check_head_count(config, where, "decoder_attention_heads", config.decoder_attention_heads);
+  require(config.position_embedding != "sinusoidal_counted" || config.d_model >= 4, where,
+          ": position_embedding sinusoidal_counted needs a d_model of at least 4, found ", config.d_model);
   check_vocabularies(config, where);
   if (!config.encoder_attention.empty()) {
     check_list(config.encoder_attention, config.encoder_layers, where, "encoder_attention");

@@ -92,9 +92,9 @@ struct EncoderDecoderConfig {
     visit(Field{"max_source_positions", &C::max_source_positions, "tokens of a source"}.range(1, 1 << 24));
     visit(Field{"max_target_positions", &C::max_target_positions, "tokens of a target"}.range(1, 1 << 24));
     visit(Field{"position_embedding", &C::position_embedding,
-                "how a token knows its position; sinusoidal_halves has all sines before all cosines, none leaves it to "
-                "the attention"}
-              .one_of({"learned", "sinusoidal", "sinusoidal_halves", "rotary", "none"}));
+                "how a token knows its position; sinusoidal_halves has all sines before all cosines, "
+                "sinusoidal_counted those of the tokens that are not padding, none leaves it to the attention"}
+              .one_of({"learned", "sinusoidal", "sinusoidal_halves", "sinusoidal_counted", "rotary", "none"}));
     visit(
         Field{"position_offset", &C::position_offset, "rows of the learned positions before that of position 0"}.range(
             0, 1 << 16));

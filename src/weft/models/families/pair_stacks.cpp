@@ -14,10 +14,11 @@ const std::string& of_layer(const std::vector<std::string>& list, std::int64_t l
 
 layers::PositionKind position_kind(const std::string& name) {
   using layers::PositionKind;
-  return name == "learned"             ? PositionKind::kLearned
-         : name == "sinusoidal"        ? PositionKind::kSinusoidal
-         : name == "sinusoidal_halves" ? PositionKind::kSinusoidalHalves
-                                       : PositionKind::kNone;
+  return name == "learned"              ? PositionKind::kLearned
+         : name == "sinusoidal"         ? PositionKind::kSinusoidal
+         : name == "sinusoidal_halves"  ? PositionKind::kSinusoidalHalves
+         : name == "sinusoidal_counted" ? PositionKind::kCountedWaves
+                                        : PositionKind::kNone;
 }
 
 layers::EmbeddingsConfig pair_embeddings(const EncoderDecoderConfig& config, std::int64_t positions) {
