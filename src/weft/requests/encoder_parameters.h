@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a request to a task of an encoder may say beside its texts, and the schemas of these tasks.
+// What may be said of a task of an encoder besides its texts: members of a request, and flags of a command. And the
+// schemas of these tasks.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +13,7 @@
 
 namespace weft::requests {
 
-inline constexpr std::int64_t kMostResults = 1 << 20;
+inline constexpr std::int64_t kMostResults = 1 << 24;
 inline constexpr std::size_t kMostChoices = 64;  // of one question: they are computed together
 
 struct ClassifyParameters {
@@ -23,9 +24,11 @@ struct ClassifyParameters {
   template <typename Visitor>
   static void fields(Visitor&& visit) {
     using C = ClassifyParameters;
-    visit(Field{"top_k", &C::top_k, "labels, best first; 0 for all"}.range(0, kMostResults));
-    visit(Field{"function_to_apply", &C::function_to_apply, "from logits to scores"}.one_of(
-        {"default", "softmax", "sigmoid", "none"}));
+    visit(Field{"top_k", &C::top_k, "labels of a text, best first; 0 for all"}.at_least(0));
+    visit(Field{"function_to_apply", &C::function_to_apply,
+                "function that turns logits into scores; default follows problem_type in config.json, without one "
+                "softmax over several labels"}
+              .one_of({"default", "softmax", "sigmoid", "none"}));
     visit(Field{"truncation", &C::truncation, "cut texts that are too long"});
   }
 };
@@ -37,8 +40,11 @@ struct TagParameters {
   template <typename Visitor>
   static void fields(Visitor&& visit) {
     using C = TagParameters;
-    visit(Field{"aggregation_strategy", &C::aggregation_strategy, "how tokens become entities"}.one_of(
-        {"none", "simple", "first", "average", "max"}));
+    visit(Field{
+        "aggregation_strategy", &C::aggregation_strategy,
+        "none gives each token; simple joins neighbours of one label; first, average and max label whole words, by "
+        "their first token, the mean of their scores or the highest score"}
+              .one_of({"none", "simple", "first", "average", "max"}));
     visit(Field{"ignore_labels", &C::ignore_labels, "labels to leave out"});
   }
 };
@@ -65,8 +71,8 @@ struct FillMaskParameters {
   template <typename Visitor>
   static void fields(Visitor&& visit) {
     using C = FillMaskParameters;
-    visit(Field{"top_k", &C::top_k, "tokens, best first"}.range(1, kMostResults));
-    visit(Field{"targets", &C::targets, "tokens to choose from"});
+    visit(Field{"top_k", &C::top_k, "tokens for each mask, best first"}.range(1, kMostResults));
+    visit(Field{"targets", &C::targets, "tokens to choose from; without them the whole vocabulary"});
   }
 };
 

@@ -157,8 +157,8 @@ void add_flag(CLI::App& app, const FieldRule& field, const Value& otherwise, con
 
 /// The same for a member of a config.
 template <typename Config, typename Value>
-void add_field(CLI::App& app, const Field<Config, Value>& field, const FlagGroup& group, formats::Json& given) {
-  const Config defaults;
+void add_field(CLI::App& app, const Field<Config, Value>& field, const FlagGroup& group, formats::Json& given,
+               const Config& defaults = {}) {
   add_flag(app, field, defaults.*field.member, group, given);
 }
 
@@ -171,11 +171,12 @@ inline bool is_flag_in(const FlagGroup& group, std::string_view field) {
 }
 
 /// Adds a flag for every field of `Config`. `given` outlives the parse and receives what was given, by field name.
+/// `defaults`: what the fields are here without a flag.
 template <typename Config>
-void add_fields(CLI::App& app, const FlagGroup& group, formats::Json& given) {
+void add_fields(CLI::App& app, const FlagGroup& group, formats::Json& given, const Config& defaults = {}) {
   Config::fields([&](const auto& field) {
     if (is_flag_in(group, field.name)) {
-      add_field(app, field, group, given);
+      add_field(app, field, group, given, defaults);
     }
   });
 }

@@ -10,6 +10,7 @@
 #include "weft/cli/front/output.h"
 #include "weft/cli/tasks/task_command.h"
 #include "weft/core/joined.h"
+#include "weft/requests/encoder_parameters.h"
 
 namespace weft::cli {
 namespace {
@@ -19,20 +20,8 @@ constexpr const char* kClassifyExamples =
     "  weft classify nli --pairs --file premises-and-hypotheses.tsv --top-k 0 --json\n"
     "  weft classify sentiment --file reviews.csv --text-field body --out reviews-with-labels.csv";
 
-struct ClassifyConfig {
-  std::int64_t top_k = 1;
-  std::string function_to_apply = "default";
-
-  template <typename Visitor>
-  static void fields(Visitor&& visit) {
-    using C = ClassifyConfig;
-    visit(Field{"top_k", &C::top_k, "labels printed for a text, best first; 0 for all"}.at_least(0));
-    visit(Field{"function_to_apply", &C::function_to_apply,
-                "function that turns logits into scores; default follows problem_type in config.json, without one "
-                "softmax over several labels"}
-              .one_of({"default", "softmax", "sigmoid", "none"}));
-  }
-};
+// What the command does without flags.
+requests::ClassifyParameters classify_defaults() { return {.top_k = 1}; }
 
 struct ClassifyCommand {
   TaskFlags flags;
@@ -59,7 +48,7 @@ formats::Json classify_columns(const formats::Json& result) {
 }
 
 void run_classify(const ClassifyCommand& command) {
-  ClassifyConfig config;
+  requests::ClassifyParameters config = classify_defaults();
   formats::update_from_json(config, command.given, "weft classify");
   OpenTask task = open_task(command.flags, models::Head::kSequenceClassification, "weft classify");
   const tasks::ClassifyOptions options{.top_k = config.top_k, .function = config.function_to_apply, .run = task.run};
@@ -76,7 +65,8 @@ void add_classify(CLI::App& parent) {
   CLI::App& app = add_command(parent, "classify", kClassifyExamples);
   add_task_directory(app, command->flags);
   add_text_arguments(app, command->source, true);
-  add_fields<ClassifyConfig>(app, {.title = "Options"}, command->given);
+  add_fields<requests::ClassifyParameters>(app, {.title = "Options", .left_out = {"truncation"}}, command->given,
+                                           classify_defaults());
   add_result_file(app, command->flags);
   add_task_flags(app, command->flags, false);
   app.callback([command] { run_classify(*command); });

@@ -10,6 +10,7 @@
 #include "weft/cli/front/output.h"
 #include "weft/cli/tasks/task_command.h"
 #include "weft/core/joined.h"
+#include "weft/requests/encoder_parameters.h"
 
 namespace weft::cli {
 namespace {
@@ -18,18 +19,6 @@ constexpr const char* kFillMaskExamples =
     "  weft fill-mask bert-base-uncased 'The loom weaves the [MASK].'\n"
     "  weft fill-mask longformer-base-4096 --file masked.txt --top-k 3 --json\n"
     "  weft fill-mask bigbird-roberta-base 'We [MASK] it.' --targets see hear --attention 'window(256)'";
-
-struct FillMaskConfig {
-  std::int64_t top_k = 5;
-  std::vector<std::string> targets;
-
-  template <typename Visitor>
-  static void fields(Visitor&& visit) {
-    using C = FillMaskConfig;
-    visit(Field{"top_k", &C::top_k, "tokens printed for each mask, best first"}.range(1, 1 << 24));
-    visit(Field{"targets", &C::targets, "tokens to choose from; without them the whole vocabulary"});
-  }
-};
 
 struct FillMaskCommand {
   TaskFlags flags;
@@ -61,7 +50,7 @@ formats::Json fill_mask_columns(const formats::Json& result) {
 }
 
 void run_fill_mask(const FillMaskCommand& command) {
-  FillMaskConfig config;
+  requests::FillMaskParameters config;
   formats::update_from_json(config, command.given, "weft fill-mask");
   OpenTask task = open_task(command.flags, models::Head::kMaskedLanguageModel, "weft fill-mask");
   const tasks::FillMaskOptions options{.top_k = config.top_k, .targets = config.targets, .run = task.run};
@@ -78,7 +67,7 @@ void add_fill_mask(CLI::App& parent) {
   CLI::App& app = add_command(parent, "fill-mask", kFillMaskExamples);
   add_task_directory(app, command->flags);
   add_text_arguments(app, command->source, false);
-  add_fields<FillMaskConfig>(app, {.title = "Options"}, command->given);
+  add_fields<requests::FillMaskParameters>(app, {.title = "Options"}, command->given);
   add_result_file(app, command->flags);
   add_task_flags(app, command->flags, true);
   app.callback([command] { run_fill_mask(*command); });

@@ -10,6 +10,7 @@
 #include "weft/cli/front/output.h"
 #include "weft/cli/tasks/task_command.h"
 #include "weft/core/joined.h"
+#include "weft/requests/encoder_parameters.h"
 
 namespace weft::cli {
 namespace {
@@ -18,21 +19,8 @@ constexpr const char* kTagExamples =
     "  weft tag ner 'Ada Lovelace lived in London.' --aggregation-strategy simple\n"
     "  weft tag ner --file articles.txt --aggregation-strategy first --json";
 
-struct TagConfig {
-  std::string aggregation_strategy = "none";
-  std::vector<std::string> ignore_labels = {"O"};
-
-  template <typename Visitor>
-  static void fields(Visitor&& visit) {
-    using C = TagConfig;
-    visit(Field{
-        "aggregation_strategy", &C::aggregation_strategy,
-        "none prints each token; simple joins neighbours of one label; first, average and max label whole words, by "
-        "their first token, the mean of their scores or the highest score"}
-              .one_of({"none", "simple", "first", "average", "max"}));
-    visit(Field{"ignore_labels", &C::ignore_labels, "labels to leave out"});
-  }
-};
+// What the command does without flags.
+requests::TagParameters tag_defaults() { return {.aggregation_strategy = "none"}; }
 
 struct TagCommand {
   TaskFlags flags;
@@ -51,7 +39,7 @@ std::string tag_line(const formats::Json& result) {
 }
 
 void run_tag(const TagCommand& command) {
-  TagConfig config;
+  requests::TagParameters config = tag_defaults();
   formats::update_from_json(config, command.given, "weft tag");
   OpenTask task = open_task(command.flags, models::Head::kTokenClassification, "weft tag");
   const tasks::TagOptions options{.aggregation = tasks::parse_aggregation(config.aggregation_strategy),
@@ -69,7 +57,7 @@ void add_tag(CLI::App& parent) {
   CLI::App& app = add_command(parent, "tag", kTagExamples);
   add_task_directory(app, command->flags);
   add_text_arguments(app, command->source, false);
-  add_fields<TagConfig>(app, {.title = "Options"}, command->given);
+  add_fields<requests::TagParameters>(app, {.title = "Options"}, command->given, tag_defaults());
   add_result_file(app, command->flags);
   add_task_flags(app, command->flags, true);
   app.callback([command] { run_tag(*command); });
