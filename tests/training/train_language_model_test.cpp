@@ -13,6 +13,7 @@
 #include <gtest/gtest.h>
 
 #include "data/text_files.h"
+#include "support/cleared_interrupt.h"
 #include "support/expect_error.h"
 #include "support/temporary_directory.h"
 #include "training/fake_task.h"
@@ -92,6 +93,7 @@ class TrainLanguageModel : public ::testing::Test {
     auto task = std::make_shared<LanguageModelTask>(model, text::make_byte_tokenizer(), resolved(run_.trainer),
                                                     resolved(run_.text));
     auto stopping = std::make_shared<Stopping>(std::move(task), step);
+    const test::ClearedInterrupt cleared;
     test::expect_error(ErrorKind::kInterrupted, {concat("step ", step)},
                        [&] { Trainer::start(folder_ / name, run_.trainer, stopping).run(); });
   }

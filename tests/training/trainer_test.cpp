@@ -13,6 +13,7 @@
 #include <gtest/gtest.h>
 
 #include "data/text_files.h"
+#include "support/cleared_interrupt.h"
 #include "support/expect_error.h"
 #include "support/temporary_directory.h"
 #include "training/fake_task.h"
@@ -26,10 +27,12 @@ namespace {
 namespace fs = std::filesystem;
 
 TrainResult start_fake(const fs::path& run, const TrainerConfig& config, const std::shared_ptr<test::FakeTask>& task) {
+  const test::ClearedInterrupt cleared;
   return Trainer::start(run, config, task).run();
 }
 
 TrainResult resume_fake(const fs::path& path, const std::shared_ptr<test::FakeTask>& task) {
+  const test::ClearedInterrupt cleared;
   RunDirectory run = RunDirectory::open(path);
   const TrainerConfig config = config_from_json(run.training(), "training.json");
   return Trainer::resume(std::move(run), config, task).run();

@@ -9,6 +9,7 @@
 
 #include <gtest/gtest.h>
 
+#include "support/cleared_interrupt.h"
 #include "support/expect_error.h"
 #include "training/fake_task.h"
 #include "weft/core/interrupt.h"
@@ -101,6 +102,7 @@ TEST(Update, ANumberThatIsNotFiniteStopsBeforeTheWeights) {
 }
 
 TEST(Update, AnInterruptWithinAStepChangesNothing) {
+  const test::ClearedInterrupt cleared;
   const InterruptGuard guard;
   test::FakeTask task;
   TrainerConfig config = test::fake_config(10);
