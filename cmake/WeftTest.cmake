@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# weft_room_tests(room): tests/<room>/*_test.cpp as one program test_<room>, every case a ctest entry labelled with the room; what they
-# need for one instruction set is in files named by it, as in WeftIsa.cmake;
-# tests/<room>/*_test.py as one ctest entry a file. Scripts get WEFT_BINARY, WEFT_TEST_DATA_DIR and WEFT_SOURCE_DIR.
-include(GoogleTest)
+# weft_room_tests(room): tests/<room>/*_test.cpp as one program test_<room> and one CTest entry with the labels <room> and `cases`:
+# scripts/run-tests runs its cases, each with a name and a limit. What they need for one instruction set is in files named by it, as in
+# WeftIsa.cmake. tests/<room>/*_test.py as one CTest entry a file. Scripts get WEFT_BINARY, WEFT_TEST_DATA_DIR and WEFT_SOURCE_DIR.
 
 # Helpers that the tests of all rooms share; the part that names LibTorch is its own library.
 file(GLOB weft_support CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/support/*.cpp)
@@ -54,8 +53,8 @@ function(weft_room_tests room)
       target_link_libraries(test_${room} PRIVATE weft_support_layers)
     endif()
     weft_test_settings(test_${room} ${torch})
-    gtest_discover_tests(test_${room} TEST_PREFIX ${room}. DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
-                         PROPERTIES LABELS ${room} TIMEOUT 300
+    add_test(NAME ${room}.cases COMMAND test_${room})
+    set_tests_properties(${room}.cases PROPERTIES LABELS "${room};cases" TIMEOUT 1800
                          ENVIRONMENT "LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/leaks.txt:print_suppressions=0")
   endif()
   weft_script_tests(${room})
