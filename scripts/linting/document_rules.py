@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rules on the documents that people read: every path that they name exists."""
-import fnmatch
 import pathlib
 import posixpath
 import re
@@ -43,11 +42,28 @@ def missing(document, line, known):
 
 
 def exists(name, known):
-    """Whether the tree has `name`. `*` needs a match, {a,b} one for each; of `folder/<name>.h` the folder alone must exist."""
-    if "<" in name:
-        folder = posixpath.dirname(name[: name.index("<")])
-        return folder in ("", "*") or exists(folder, known)
+    """Whether the tree has `name`. `*` and `<name>` need a match, and the same `<name>` is the same word; {a,b} need one for each."""
     braces = BRACES.search(name)
     if braces:
         return all(exists(name[: braces.start()] + part + name[braces.end() :], known) for part in braces.group(1).split(","))
-    return name in known or ("*" in name and any(fnmatch.fnmatchcase(path, name) for path in known))
+    if "*" not in name and "<" not in name:
+        return name in known
+    pattern = re.compile(expression_of(name))
+    return any(pattern.fullmatch(path) for path in known)
+
+
+def expression_of(name):
+    """A regular expression for the paths that a name with `*` and `<placeholders>` stands for."""
+    seen, expression = set(), ""
+    for piece in re.split(r"(\*|<\w+>)", name):
+        word = piece[1:-1]
+        if piece == "*":
+            expression += ".*"
+        elif piece.startswith("<") and word in seen:
+            expression += f"(?P={word})"
+        elif piece.startswith("<"):
+            seen.add(word)
+            expression += f"(?P<{word}>[^/]+)"
+        else:
+            expression += re.escape(piece)
+    return expression

@@ -57,11 +57,15 @@ class LintTest(unittest.TestCase):
     def test_paths_in_documents(self):
         page = "Read `src/weft/core/sample.h`, `core/sample.h`, `src/weft/core/*.h` and [the page](docs/page.md#part).\n"
         page += "Write `src/weft/core/<name>.{h,cpp}` and `<name>.h`; `torch/nn/module.h` is not ours.\n"
-        tree = {"src/weft/core/sample.h": HEADER, "docs/page.md": "[back](../README.md)\n"}
+        page += "A folder `src/weft/text/<name>/` has `<name>/<name>_part.h`.\n"
+        tree = {
+            "src/weft/core/sample.h": HEADER, "src/weft/core/sample.cpp": OPENING, "src/weft/text/one/one_part.h": HEADER,
+            "docs/page.md": "[back](../README.md)\n",
+        }
         self.assert_clean({**tree, "README.md": page})
         for broken in (
-            "src/weft/core/other.h", "`other.h`", "`core/other.h`", "tests/core/sample_test.py.", "`src/weft/core/sample.{h,cpp}`",
-            "`src/weft/text/<name>.h`", "`docs/*.txt`", "[a page](docs/other.md)",
+            "src/weft/core/other.h", "`other.h`", "`core/other.h`", "tests/core/sample_test.py.", "`src/weft/text/one/one_part.{h,cpp}`",
+            "`src/weft/text/<name>.h`", "`src/weft/text/<name>/part_<name>.h`", "`src/weft/<room>/<room>.h`", "`docs/*.txt`", "[a page](docs/other.md)",
         ):
             self.assert_refused("document-path", "README.md", {**tree, "README.md": broken + "\n"})
         self.assert_refused("document-path", "docs/recipes/a.md", {**tree, "docs/recipes/a.md": "[a page](page.md)\n"})
