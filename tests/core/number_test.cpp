@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A word is a number from its first letter to its last, or none.
 #include "weft/core/number.h"
-#include "weft/core/number_text.h"
+#include "weft/core/text/number_text.h"
 
 #include <limits>
 #include <string>

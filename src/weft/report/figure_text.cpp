@@ -11,9 +11,9 @@
 #include <utility>
 
 #include "weft/core/joined.h"
-#include "weft/core/number_text.h"
 #include "weft/core/progress.h"
 #include "weft/core/quote.h"
+#include "weft/core/text/number_text.h"
 #include "weft/formats/json_members.h"
 #include "weft/metrics/figures.h"
 

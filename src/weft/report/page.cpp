@@ -10,7 +10,7 @@
 
 #include "weft/core/error.h"
 #include "weft/core/fields.h"
-#include "weft/core/number_text.h"
+#include "weft/core/text/number_text.h"
 #include "weft/core/version.h"
 #include "weft/formats/json_members.h"
 #include "weft/formats/packed_text.h"

@@ -9,9 +9,9 @@
 
 #include "weft/checkpoint/sentence/sentence_directory.h"
 #include "weft/core/error.h"
-#include "weft/core/number_text.h"
 #include "weft/core/quote.h"
 #include "weft/core/system/option_name.h"
+#include "weft/core/text/number_text.h"
 #include "weft/formats/dtype.h"
 #include "weft/formats/json_members.h"
 #include "weft/formats/tensor_file.h"

@@ -10,7 +10,7 @@
 
 #include <CLI/App.hpp>
 
-#include "weft/core/number_text.h"
+#include "weft/core/text/number_text.h"
 #include "weft/formats/config_json.h"
 #include "weft/inspect/picture/terminal.h"
 

@@ -10,7 +10,7 @@
 
 #include <CLI/App.hpp>
 
-#include "weft/cli/field_flags.h"
+#include "weft/cli/front/field_flags.h"
 #include "weft/formats/config_json.h"
 #include "weft/models/encoder_decoder.h"
 

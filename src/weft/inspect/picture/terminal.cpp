@@ -8,7 +8,7 @@
 
 #include "weft/core/error.h"
 #include "weft/core/joined.h"
-#include "weft/core/number_text.h"
+#include "weft/core/text/number_text.h"
 #include "weft/inspect/picture/style.h"
 
 namespace weft::inspect {

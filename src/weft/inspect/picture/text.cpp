@@ -6,7 +6,7 @@
 #include <cstdio>
 
 #include "weft/core/error.h"
-#include "weft/core/number_text.h"
+#include "weft/core/text/number_text.h"
 #include "weft/inspect/picture/picture.h"
 
 namespace weft::inspect {

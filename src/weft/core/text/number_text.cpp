@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // snprintf without a locale that somebody set: the program sets none.
-#include "weft/core/number_text.h"
+#include "weft/core/text/number_text.h"
 
 #include <algorithm>
 #include <array>
