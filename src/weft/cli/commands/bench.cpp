@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // `weft bench`: what this machine does, verified before it is timed. Its commands are files named bench_*.cpp.
-#include "weft/cli/bench/mechanism_bench.h"
+#include "weft/bench/mechanism_bench.h"
 #include "weft/cli/commands/tensor_commands.h"
 #include "weft/cli/front/help.h"
 

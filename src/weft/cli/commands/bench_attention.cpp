@@ -9,7 +9,7 @@
 
 #include <ATen/Parallel.h>
 
-#include "weft/cli/bench/attention_bench.h"
+#include "weft/bench/attention_bench.h"
 #include "weft/cli/commands/tensor_commands.h"
 #include "weft/cli/front/field_flags.h"
 #include "weft/cli/front/help.h"
@@ -73,21 +73,21 @@ std::optional<double> efficiency(const std::optional<double>& dense, const std::
   return dense && ours ? std::optional<double>(*dense * density / *ours) : std::nullopt;
 }
 
-AttentionTimes times_of(const AttentionCase& call, const TimedParts& parts, std::int64_t rounds) {
+bench::AttentionTimes times_of(const bench::AttentionCase& call, const bench::TimedParts& parts, std::int64_t rounds) {
   if (rounds == 0) {
     return {};
   }
   const int least = static_cast<int>(rounds);
-  return time_attention(call, parts, {.least_rounds = least, .most_rounds = std::max(50, least)});
+  return bench::time_attention(call, parts, {.least_rounds = least, .most_rounds = std::max(50, least)});
 }
 
 const char* name_of(at::ScalarType dtype) { return dtype == at::kFloat ? "float32" : "bfloat16"; }
 
-formats::Json result_of(const AttentionCase& call, const TimedParts& parts, std::int64_t rounds) {
+formats::Json result_of(const bench::AttentionCase& call, const bench::TimedParts& parts, std::int64_t rounds) {
   const auto layout = attention::cached_layout(call.pattern, call.site(call.length), {});
   const pattern::LayoutStatistics cost = pattern::statistics(layout->blocks());
-  const AttentionCheck check = check_attention(call, parts.backward);
-  const AttentionTimes times = times_of(call, parts, rounds);
+  const bench::AttentionCheck check = bench::check_attention(call, parts.backward);
+  const bench::AttentionTimes times = times_of(call, parts, rounds);
   const double flops = 4.0 * static_cast<double>(cost.edges * call.batch * call.head_dim);
   return {{"isa", kernels::to_string(kernels::chosen_isa())},
           {"processor", cpu_description()},
@@ -130,7 +130,7 @@ void run_bench_attention(const BenchAttentionOptions& options) {
   BenchAttentionConfig config;
   formats::update_from_json(config, options.given, "weft bench attention");
   apply_threads(options.threads);
-  AttentionCase call{parse_pattern(config.pattern)};
+  bench::AttentionCase call{parse_pattern(config.pattern)};
   call.length = config.length;
   call.heads = config.heads;
   call.head_dim = config.head_dim;

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "weft/cli/bench/calibrate.h"
+#include "weft/bench/calibrate.h"
 #include "weft/cli/commands/tensor_commands.h"
 #include "weft/cli/front/bench/calibration_file.h"
 #include "weft/cli/front/failure.h"
@@ -103,7 +103,7 @@ void run_calibrate(const CalibrateOptions& options) {
   const std::filesystem::path path = destination(config.out);
   apply_threads(options.threads);
   const Machine machine = this_machine();
-  const Calibration calibration{machine, utc_now(), calibrate(config.seconds)};
+  const Calibration calibration{machine, utc_now(), bench::calibrate(config.seconds)};
   write_calibration(path, calibration);
   if (options.json) {
     formats::Json json = calibration_json(calibration);

@@ -12,8 +12,8 @@
 
 #include <ATen/Parallel.h>
 
-#include "weft/cli/bench/mechanism_bench.h"
-#include "weft/cli/bench/mechanism_plot.h"
+#include "weft/bench/mechanism_bench.h"
+#include "weft/bench/mechanism_plot.h"
 #include "weft/cli/front/failure.h"
 #include "weft/cli/front/field_flags.h"
 #include "weft/cli/front/help.h"
@@ -87,8 +87,8 @@ std::int64_t half_of_memory() {
   return static_cast<std::int64_t>(sysconf(_SC_PHYS_PAGES)) / 2 * static_cast<std::int64_t>(sysconf(_SC_PAGE_SIZE));
 }
 
-MechanismCalls calls_of(const BenchMechanismsConfig& config) {
-  MechanismCalls calls;
+bench::MechanismCalls calls_of(const BenchMechanismsConfig& config) {
+  bench::MechanismCalls calls;
   calls.lengths = number_list("--lengths", config.lengths, ',');
   const bool rising =
       std::adjacent_find(calls.lengths.begin(), calls.lengths.end(), std::greater_equal<>()) == calls.lengths.end();
@@ -107,9 +107,9 @@ MechanismCalls calls_of(const BenchMechanismsConfig& config) {
   return calls;
 }
 
-formats::Json json_of(const MechanismReport& report, const MechanismReport& baseline) {
+formats::Json json_of(const bench::MechanismReport& report, const bench::MechanismReport& baseline) {
   formats::Json lengths = formats::Json::array();
-  for (const MechanismTimes& times : report.times) {
+  for (const bench::MechanismTimes& times : report.times) {
     lengths.push_back({{"length", times.length},
                        {"forward_ms", times.forward_ms},
                        {"forward_bytes", times.forward_bytes},
@@ -124,25 +124,25 @@ formats::Json json_of(const MechanismReport& report, const MechanismReport& base
           {"refused", text_or_null(report.refused)},
           {"skipped_from", report.skipped_from > 0 ? formats::Json(report.skipped_from) : formats::Json(nullptr)},
           {"skipped_why", text_or_null(report.skipped_why)},
-          {"faster_from", formats::or_null(faster_from(report, baseline))},
-          {"break_even", formats::or_null(&report == &baseline ? std::nullopt : break_even(report, baseline))},
-          {"less_memory_from", formats::or_null(smaller_from(report, baseline))},
+          {"faster_from", formats::or_null(bench::faster_from(report, baseline))},
+          {"break_even", formats::or_null(&report == &baseline ? std::nullopt : bench::break_even(report, baseline))},
+          {"less_memory_from", formats::or_null(bench::smaller_from(report, baseline))},
           {"state_bytes", formats::or_null(report.state_bytes)}};
 }
 
-using Cell = std::function<std::string(const MechanismTimes&)>;
+using Cell = std::function<std::string(const bench::MechanismTimes&)>;
 
 /// A column behind those of the lengths.
 struct LastColumn {
   std::string heading;
-  std::function<std::string(const MechanismReport&)> cell = {};
+  std::function<std::string(const bench::MechanismReport&)> cell = {};
 };
 
 /// A line a mechanism, a column a length.
-std::string length_table(const std::string& title, const std::vector<MechanismReport>& reports,
+std::string length_table(const std::string& title, const std::vector<bench::MechanismReport>& reports,
                          const std::vector<std::int64_t>& lengths, const Cell& cell, const LastColumn& last = {}) {
   std::size_t width = title.size();
-  for (const MechanismReport& report : reports) {
+  for (const bench::MechanismReport& report : reports) {
     width = std::max(width, report.attention.size());
   }
   std::ostringstream text;
@@ -151,7 +151,7 @@ std::string length_table(const std::string& title, const std::vector<MechanismRe
     text << std::setw(10) << digits(length);
   }
   text << (last.cell ? "  " + last.heading : "") << '\n';
-  for (const MechanismReport& report : reports) {
+  for (const bench::MechanismReport& report : reports) {
     text << std::left << std::setw(static_cast<int>(width)) << report.attention << std::right;
     for (std::size_t i = 0; i < lengths.size(); ++i) {
       text << std::setw(10) << (i < report.times.size() ? cell(report.times[i]) : "-");
@@ -169,12 +169,12 @@ std::string milliseconds_text(double milliseconds) { return fixed(milliseconds, 
 std::string mebibytes_text(std::int64_t bytes) { return fixed(static_cast<double>(bytes) / (1 << 20), 1); }
 
 /// What the tables do not say.
-void print_notes(const std::vector<MechanismReport>& reports) {
-  const MechanismReport& baseline = reports.front();
-  for (const MechanismReport& report : reports) {
+void print_notes(const std::vector<bench::MechanismReport>& reports) {
+  const bench::MechanismReport& baseline = reports.front();
+  for (const bench::MechanismReport& report : reports) {
     std::string note;
-    const auto from = faster_from(report, baseline);
-    const auto less = smaller_from(report, baseline);
+    const auto from = bench::faster_from(report, baseline);
+    const auto less = bench::smaller_from(report, baseline);
     if (&report != &baseline && report.refused.empty()) {
       note += from ? concat("faster than `", baseline.attention, "` from ", digits(*from), " tokens on")
                    : concat("not faster than `", baseline.attention, "` at these lengths");
@@ -197,27 +197,27 @@ void print_notes(const std::vector<MechanismReport>& reports) {
   }
 }
 
-void print_tables(const std::vector<MechanismReport>& reports, const MechanismCalls& calls) {
+void print_tables(const std::vector<bench::MechanismReport>& reports, const bench::MechanismCalls& calls) {
   const auto print = [&](const char* title, const Cell& cell, const LastColumn& last = {}) {
     std::cout << length_table(title, reports, calls.lengths, cell, last);
   };
   // What a mechanism is chosen by: the length from which on it takes less time than the first one.
-  const LastColumn even{"break-even", [&](const MechanismReport& report) {
-                          const auto length = break_even(report, reports.front());
+  const LastColumn even{"break-even", [&](const bench::MechanismReport& report) {
+                          const auto length = bench::break_even(report, reports.front());
                           return &report == &reports.front() || !length ? std::string("-") : digits(*length);
                         }};
   print(
-      "forward, ms", [](const MechanismTimes& times) { return milliseconds_text(times.forward_ms); },
+      "forward, ms", [](const bench::MechanismTimes& times) { return milliseconds_text(times.forward_ms); },
       calls.backward ? LastColumn{} : even);
   if (calls.backward) {
     print(
         "forward and backward, ms",
-        [](const MechanismTimes& times) { return milliseconds_text(*times.forward_backward_ms); }, even);
+        [](const bench::MechanismTimes& times) { return milliseconds_text(*times.forward_backward_ms); }, even);
   }
-  print("forward, MiB", [](const MechanismTimes& times) { return mebibytes_text(times.forward_bytes); });
+  print("forward, MiB", [](const bench::MechanismTimes& times) { return mebibytes_text(times.forward_bytes); });
   if (calls.backward) {
     print("forward and backward, MiB",
-          [](const MechanismTimes& times) { return mebibytes_text(*times.forward_backward_bytes); });
+          [](const bench::MechanismTimes& times) { return mebibytes_text(*times.forward_backward_bytes); });
   }
   print_notes(reports);
 }
@@ -226,24 +226,24 @@ void run_bench_mechanisms(const BenchMechanismsOptions& options) {
   BenchMechanismsConfig config;
   formats::update_from_json(config, options.given, "weft bench mechanisms");
   apply_threads(options.threads);
-  const MechanismCalls calls = calls_of(config);
+  const bench::MechanismCalls calls = calls_of(config);
   const std::vector<std::string> expressions =
       config.attention.empty() ? one_of_each_kind(config.causal) : config.attention;
   if (!config.plot.empty()) {
-    check_mechanism_plot(config.plot, expressions.size());
+    bench::check_mechanism_plot(config.plot, expressions.size());
   }
-  std::vector<MechanismReport> reports;
+  std::vector<bench::MechanismReport> reports;
   ProgressBar progress("measuring", static_cast<double>(expressions.size()));
   for (const std::string& expression : expressions) {
     progress.update(static_cast<double>(reports.size()), expression);
-    reports.push_back(measure_mechanism(expression, calls));
+    reports.push_back(bench::measure_mechanism(expression, calls));
   }
   progress.finish();
   const std::string shape = concat(cpu_description(), ", ", counted(at::get_num_threads(), "thread"), ", ",
                                    config.dtype, ", ", config.causal ? "causal, " : "", "batch ", calls.batch, ", ",
                                    counted(calls.heads, "head"), " of ", counted(calls.head_dim, "column"));
   if (!config.plot.empty()) {
-    write_mechanism_plot(config.plot, shape, reports, calls);
+    bench::write_mechanism_plot(config.plot, shape, reports, calls);
   }
   if (!options.json) {
     std::cout << shape << "; `-` was left out\n\n";
@@ -251,7 +251,7 @@ void run_bench_mechanisms(const BenchMechanismsOptions& options) {
     return;
   }
   formats::Json mechanisms = formats::Json::array();
-  for (const MechanismReport& report : reports) {
+  for (const bench::MechanismReport& report : reports) {
     mechanisms.push_back(json_of(report, reports.front()));
   }
   print_json({{"processor", cpu_description()},

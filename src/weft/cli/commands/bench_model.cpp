@@ -3,8 +3,8 @@
 #include <iostream>
 #include <memory>
 
+#include "weft/bench/model_bench.h"
 #include "weft/checkpoint/encoder_directory.h"
-#include "weft/cli/bench/model_bench.h"
 #include "weft/cli/commands/tensor_commands.h"
 #include "weft/cli/front/failure.h"
 #include "weft/cli/front/field_flags.h"
@@ -51,30 +51,30 @@ struct BenchModelCommand {
 
 using formats::Json;
 
-double attention_seconds(const std::vector<OperatorTime>& times) {
+double attention_seconds(const std::vector<bench::OperatorTime>& times) {
   double seconds = 0;
-  for (const OperatorTime& time : times) {
+  for (const bench::OperatorTime& time : times) {
     seconds += time.name.starts_with("weft::attention") ? time.seconds : 0;
   }
   return seconds;
 }
 
-Json profile_json(const std::vector<OperatorTime>& times) {
+Json profile_json(const std::vector<bench::OperatorTime>& times) {
   Json list = Json::array();
-  for (const OperatorTime& time : times) {
+  for (const bench::OperatorTime& time : times) {
     list.push_back({{"operator", time.name}, {"seconds", time.seconds}, {"calls", time.calls}});
   }
   return list;
 }
 
-Json measure(models::EncoderModel& model, const ModelCase& call, std::int64_t threads) {
-  const models::EncoderInput input = bench_input(model->config(), call);
-  const auto work = [&] { run_case(model, input, call); };
-  const double seconds = best_seconds(work, call.repeats);
-  const double peak = peak_gigabytes();  // before anything else is allocated
-  const std::vector<OperatorTime> times = profile(work);
-  const double flops = product_flops(*model, call);
-  const double rate = product_rate(model->config(), call);
+Json measure(models::EncoderModel& model, const bench::ModelCase& call, std::int64_t threads) {
+  const models::EncoderInput input = bench::bench_input(model->config(), call);
+  const auto work = [&] { bench::run_case(model, input, call); };
+  const double seconds = bench::best_seconds(work, call.repeats);
+  const double peak = bench::peak_gigabytes();  // before anything else is allocated
+  const std::vector<bench::OperatorTime> times = bench::profile(work);
+  const double flops = bench::product_flops(*model, call);
+  const double rate = bench::product_rate(model->config(), call);
   Json result = {{"family", model->config().model_type},
                  {"head", models::to_string(model->head())},
                  {"length", call.length},
@@ -122,7 +122,7 @@ void run_bench_model(const BenchModelCommand& command) {
   if (command.train && config.task != "forward") {
     throw UsageError("--train and --task cannot both be given: --train always computes the masked-LM loss");
   }
-  ModelCase call;
+  bench::ModelCase call;
   call.length = config.length;
   call.batch = config.batch;
   call.repeats = config.repeats;

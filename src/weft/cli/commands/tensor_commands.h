@@ -23,6 +23,7 @@ void add_pattern_spans(CLI::App& parent);
 void add_bench_attention(CLI::App& parent);
 void add_bench_model(CLI::App& parent);
 void add_bench_calibrate(CLI::App& parent);
+void add_bench_mechanisms(CLI::App& parent);
 
 struct TensorCommand {
   std::string_view name;

@@ -5,7 +5,7 @@
 #include <functional>
 #include <vector>
 
-namespace weft::cli {
+namespace weft::bench {
 
 struct TimingLimits {
   int least_rounds = 10;
@@ -21,4 +21,4 @@ double milliseconds_of(const std::function<void()>& work);
 std::vector<double> median_milliseconds(const std::vector<std::function<void()>>& works,
                                         const TimingLimits& limits = {});
 
-}  // namespace weft::cli
+}  // namespace weft::bench

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "weft/cli/bench/mechanism_bench.h"
+#include "weft/bench/mechanism_bench.h"
 
-namespace weft::cli {
+namespace weft::bench {
 
 /// Errors, before anything is measured: kArgument unless `file` ends with .png or .svg and there are at most as many
 /// mechanisms as colours.
@@ -20,4 +20,4 @@ void check_mechanism_plot(const std::filesystem::path& file, std::size_t mechani
 void write_mechanism_plot(const std::filesystem::path& file, const std::string& title,
                           const std::vector<MechanismReport>& reports, const MechanismCalls& calls);
 
-}  // namespace weft::cli
+}  // namespace weft::bench

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // A clock, turns and medians.
-#include "weft/cli/bench/timing.h"
+#include "weft/bench/timing.h"
 
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
 
-namespace weft::cli {
+namespace weft::bench {
 namespace {
 
 double median(std::vector<double> values) {
@@ -49,4 +49,4 @@ std::vector<double> median_milliseconds(const std::vector<std::function<void()>>
   return medians;
 }
 
-}  // namespace weft::cli
+}  // namespace weft::bench

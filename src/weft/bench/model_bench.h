@@ -9,7 +9,7 @@
 
 #include "weft/models/encoder_model.h"
 
-namespace weft::cli {
+namespace weft::bench {
 
 struct ModelCase {
   std::int64_t length = 4096;
@@ -52,4 +52,4 @@ std::vector<OperatorTime> profile(const std::function<void()>& work);
 /// The largest resident size of this process so far, in GB (10^9 bytes).
 double peak_gigabytes();
 
-}  // namespace weft::cli
+}  // namespace weft::bench

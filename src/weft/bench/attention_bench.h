@@ -6,10 +6,10 @@
 #include <optional>
 #include <vector>
 
-#include "weft/cli/bench/attention_check.h"
-#include "weft/cli/bench/timing.h"
+#include "weft/bench/attention_check.h"
+#include "weft/bench/timing.h"
 
-namespace weft::cli {
+namespace weft::bench {
 
 /// Tensors and layout of a call, and the four things that are timed on it. Not copied: the works refer to it.
 class AttentionBench {
@@ -66,4 +66,4 @@ struct TimedParts {
 
 AttentionTimes time_attention(const AttentionCase& call, const TimedParts& parts, const TimingLimits& limits = {});
 
-}  // namespace weft::cli
+}  // namespace weft::bench

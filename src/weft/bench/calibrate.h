@@ -6,7 +6,7 @@
 #include "weft/inspect/cost/layout_work.h"
 #include "weft/inspect/cost/machine_rates.h"
 
-namespace weft::cli {
+namespace weft::bench {
 
 /// Times attention at each element type and three widths of a head, linear and elementwise layers, and the optimiser,
 /// all with LibTorch's present number of threads, in about `seconds`. Below 15 seconds one width alone is measured;
@@ -45,4 +45,4 @@ struct DenseTimes {
 };
 inspect::DenseRates dense_rates(const DenseTimes& times);
 
-}  // namespace weft::cli
+}  // namespace weft::bench

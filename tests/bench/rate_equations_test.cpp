@@ -2,9 +2,9 @@
 // A made-up machine whose rates are known: the equations find them again, and noise makes no rate negative.
 #include <gtest/gtest.h>
 
-#include "weft/cli/bench/calibrate.h"
+#include "weft/bench/calibrate.h"
 
-namespace weft::cli {
+namespace weft::bench {
 namespace {
 
 constexpr inspect::KernelRates kMachine{.row_seconds = 3e-6,
@@ -57,4 +57,4 @@ TEST(RateEquations, DenseAttentionIsALineAndASquare) {
 }
 
 }  // namespace
-}  // namespace weft::cli
+}  // namespace weft::bench

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // A curve and two lines of the table for each mechanism; what was refused or left out has none.
-#include "weft/cli/bench/mechanism_plot.h"
+#include "weft/bench/mechanism_plot.h"
 
 #include <array>
 
-#include "weft/cli/front/output.h"
 #include "weft/core/error.h"
 #include "weft/core/files.h"
+#include "weft/core/number_text.h"
 #include "weft/core/quote.h"
+#include "weft/core/system/option_name.h"
 #include "weft/inspect/picture/plot.h"
 
-namespace weft::cli {
+namespace weft::bench {
 namespace {
 
 // Okabe and Ito 2008, "Color Universal Design", with grey in place of black; then darker ones, and lighter ones.
@@ -89,10 +90,10 @@ inspect::Plot mechanism_plot_of(const std::string& title, const std::vector<Mech
 
 void check_mechanism_plot(const std::filesystem::path& file, std::size_t mechanisms) {
   const std::string ending = file.extension().string();
-  require(ending == ".png" || ending == ".svg", "--plot must be a file that ends with .png or .svg, found ",
+  require(ending == ".png" || ending == ".svg", option("plot"), " must be a file that ends with .png or .svg, found ",
           Quoted(file.native(), 4096));
-  require(mechanisms <= kCurveColours.size(), "--plot has colours for ", kCurveColours.size(), " mechanisms, found ",
-          mechanisms);
+  require(mechanisms <= kCurveColours.size(), option("plot"), " has colours for ", kCurveColours.size(),
+          " mechanisms, found ", mechanisms);
 }
 
 void write_mechanism_plot(const std::filesystem::path& file, const std::string& title,
@@ -101,4 +102,4 @@ void write_mechanism_plot(const std::filesystem::path& file, const std::string& 
   write_file_atomically(file, file.extension() == ".png" ? inspect::png_plot(plot) : inspect::svg_plot(plot));
 }
 
-}  // namespace weft::cli
+}  // namespace weft::bench

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One module a length, its inputs, and an allocator that counts while a call runs.
-#include "weft/cli/bench/mechanism_bench.h"
+#include "weft/bench/mechanism_bench.h"
 
 #include <ATen/CPUGeneratorImpl.h>
 #include <ATen/core/grad_mode.h>
@@ -20,12 +20,11 @@
 #include <utility>
 
 #include "weft/attention/mechanism.h"
-#include "weft/cli/bench/timing.h"
-#include "weft/cli/front/output.h"
+#include "weft/bench/timing.h"
 #include "weft/core/error.h"
 #include "weft/kernels/workspace.h"
 
-namespace weft::cli {
+namespace weft::bench {
 namespace {
 
 constexpr std::int64_t kStateTokens = 1024;
@@ -299,4 +298,4 @@ std::optional<std::int64_t> break_even(const MechanismReport& report, const Mech
   return std::llround(std::exp(shorter + share * (longer - shorter)));
 }
 
-}  // namespace weft::cli
+}  // namespace weft::bench

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The call, and the five things that are timed beside each other.
-#include "weft/cli/bench/attention_bench.h"
+#include "weft/bench/attention_bench.h"
 
 #include <utility>
 
@@ -11,7 +11,7 @@
 #include "weft/kernels/workspace.h"
 #include "weft/layers/precision.h"
 
-namespace weft::cli {
+namespace weft::bench {
 namespace {
 
 AttentionBench::Work without_gradient(AttentionBench::Work work) {
@@ -96,4 +96,4 @@ AttentionTimes time_attention(const AttentionCase& call, const TimedParts& parts
   return times;
 }
 
-}  // namespace weft::cli
+}  // namespace weft::bench

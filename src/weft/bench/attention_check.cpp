@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The oracle for everything at up to 600 tokens; beyond, single rows from multiplicity, which cost a row each.
-#include "weft/cli/bench/attention_check.h"
+#include "weft/bench/attention_check.h"
 
 #include <algorithm>
 #include <cmath>
@@ -14,7 +14,7 @@
 #include "weft/core/error.h"
 #include "weft/core/random.h"
 
-namespace weft::cli {
+namespace weft::bench {
 namespace {
 
 // The oracle holds length x length float64 numbers a head.
@@ -157,4 +157,4 @@ AttentionCheck check_attention(const AttentionCase& call, bool with_gradients) {
   return check;
 }
 
-}  // namespace weft::cli
+}  // namespace weft::bench

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The calls that are timed, each chosen so that it is mostly one kind of work.
-#include "weft/cli/bench/calibrate.h"
+#include "weft/bench/calibrate.h"
 
 #include <algorithm>
 #include <array>
@@ -15,14 +15,14 @@
 #include <ATen/core/grad_mode.h>
 #include <torch/csrc/autograd/autograd.h>
 
-#include "weft/cli/bench/attention_bench.h"
+#include "weft/bench/attention_bench.h"
 #include "weft/core/error.h"
 #include "weft/core/progress.h"
 #include "weft/layers/linear.h"
 #include "weft/pattern/build.h"
 #include "weft/training/optimizers/adamw.h"
 
-namespace weft::cli {
+namespace weft::bench {
 namespace {
 
 constexpr std::int64_t kLength = 2048;    // a call takes tens of milliseconds
@@ -288,4 +288,4 @@ inspect::DenseRates dense_rates(const DenseTimes& times) {
   return {found.first, found.second};
 }
 
-}  // namespace weft::cli
+}  // namespace weft::bench

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is run, what it must at least cost, and where the time went.
-#include "weft/cli/bench/model_bench.h"
+#include "weft/bench/model_bench.h"
 
 #include <algorithm>
 #include <chrono>
@@ -17,12 +17,12 @@
 #include <c10/core/InferenceMode.h>
 #include <sys/resource.h>
 
-#include "weft/cli/bench/timing.h"
+#include "weft/bench/timing.h"
 #include "weft/layers/precision.h"
 #include "weft/models/families/encoder_rules.h"
 #include "weft/training/precision.h"
 
-namespace weft::cli {
+namespace weft::bench {
 namespace {
 
 void infer(models::EncoderModel& model, const models::EncoderInput& input, const ModelCase& call) {
@@ -171,4 +171,4 @@ double peak_gigabytes() {
   return static_cast<double>(usage.ru_maxrss) / kKilobytesInGigabyte;
 }
 
-}  // namespace weft::cli
+}  // namespace weft::bench

@@ -8,9 +8,8 @@
 #include <vector>
 
 #include <c10/core/ScalarType.h>
-#include <CLI/App.hpp>
 
-namespace weft::cli {
+namespace weft::bench {
 
 /// What every mechanism is measured on.
 struct MechanismCalls {
@@ -58,7 +57,4 @@ std::optional<std::int64_t> smaller_from(const MechanismReport& report, const Me
 /// the baseline was left out there. Nothing where `report` is never faster.
 std::optional<std::int64_t> break_even(const MechanismReport& report, const MechanismReport& baseline);
 
-/// `weft bench mechanisms`.
-void add_bench_mechanisms(CLI::App& parent);
-
-}  // namespace weft::cli
+}  // namespace weft::bench

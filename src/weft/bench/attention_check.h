@@ -9,7 +9,7 @@
 
 #include "weft/attention/attention.h"
 
-namespace weft::cli {
+namespace weft::bench {
 
 struct AttentionCase {
   pattern::Pattern pattern;
@@ -42,4 +42,4 @@ struct AttentionCheck {
 /// 8 bits and what they do to sums).
 AttentionCheck check_attention(const AttentionCase& call, bool with_gradients);
 
-}  // namespace weft::cli
+}  // namespace weft::bench
