@@ -8,10 +8,9 @@
 #include <utility>
 #include <vector>
 
-namespace weft::report {
+#include "weft/report/named_values.h"
 
-/// Names and values of a table.
-using NamedValues = std::vector<std::pair<std::string, std::string>>;
+namespace weft::report {
 
 /// `text` for an element or an attribute in quotes: & < > " ' as entities; control characters and bytes that are no
 /// UTF-8 become U+FFFD.

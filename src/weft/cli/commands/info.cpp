@@ -7,14 +7,14 @@
 #include <string>
 
 #include "weft/checkpoint/open_model.h"
-#include "weft/cli/commands/card_rows.h"
-#include "weft/cli/commands/run_summary.h"
 #include "weft/cli/commands/tensor_commands.h"
 #include "weft/cli/commands/tensor_listing.h"
 #include "weft/cli/front/help.h"
 #include "weft/cli/front/model_argument.h"
 #include "weft/cli/front/output.h"
 #include "weft/formats/tensor_file.h"
+#include "weft/report/card_rows.h"
+#include "weft/report/run_summary.h"
 #include "weft/tasks/card/card.h"
 
 namespace weft::cli {
@@ -49,7 +49,7 @@ void print_info(const InfoOptions& options) {
   const checkpoint::OpenedModel directory = checkpoint::open_model(options.directory);
   tasks::Card card = tasks::card_of(directory);
   const std::unique_ptr<formats::TensorFile> weights = formats::open_tensor_directory(directory.path());
-  const std::optional<Json> run = run_json(options.directory);
+  const std::optional<Json> run = report::run_json(options.directory);
   if (options.json) {
     if (run) {
       card.json["training"] = *run;
@@ -58,9 +58,9 @@ void print_info(const InfoOptions& options) {
     print_json(card.json);
     return;
   }
-  Rows rows = card_rows(directory, card);
+  Rows rows = report::card_rows(directory, card);
   if (run) {
-    const Rows trained = run_rows(*run, options.directory);
+    const Rows trained = report::run_rows(*run, options.directory);
     rows.insert(rows.end(), trained.begin(), trained.end());
   }
   std::cout << name_table(rows) << tensors_said(options, *weights);

@@ -6,8 +6,6 @@
 #include <iterator>
 #include <utility>
 
-#include "weft/cli/commands/attention_rows.h"
-#include "weft/cli/commands/card_rows.h"
 #include "weft/cli/front/output.h"
 #include "weft/core/cpu.h"
 #include "weft/core/error.h"
@@ -22,6 +20,8 @@
 #include "weft/readers/input/file_kind.h"
 #include "weft/readers/media/media_files.h"
 #include "weft/readers/media/wav.h"
+#include "weft/report/attention_rows.h"
+#include "weft/report/card_rows.h"
 #include "weft/training/processes/process_group.h"
 
 namespace weft::cli {
@@ -148,7 +148,7 @@ std::string head_text(const fine_tuning::Prepared& prepared) {
 void add_caution_rows(const models::EncoderModel& model, Rows& rows) {
   const std::vector<layers::BlockConfig> blocks =
       models::encoder_rules(model->config()).stack(model->config(), model->options()).blocks;
-  for (auto& row : caution_rows(tasks::summarize_attention(blocks, 0))) {
+  for (auto& row : report::caution_rows(tasks::summarize_attention(blocks, 0))) {
     rows.push_back(std::move(row));
   }
 }
@@ -178,8 +178,8 @@ void print_announcement(const Announcement& announcement, std::int64_t threads) 
 }
 
 Announcement announcement_of(const training::TextRun& run, const models::TransformerConfig& model) {
-  Rows rows = model_rows(model, parameter_count(model));
-  for (auto& row : attention_rows(tasks::summarize_attention(model, run.text.context), run.text.context)) {
+  Rows rows = report::model_rows(model, parameter_count(model));
+  for (auto& row : report::attention_rows(tasks::summarize_attention(model, run.text.context), run.text.context)) {
     rows.push_back(std::move(row));
   }
   if (model.memory_length > 0) {
@@ -252,7 +252,7 @@ Announcement announcement_of(const fine_tuning::PreparedPairs& prepared) {
                        model.norm_position, "-norm, ", parameters_text(*prepared.task))},
       {"vocabulary", concat(digits(model.vocab_size), sides)}};
   rows.insert(rows.end(), more.begin(), more.end());
-  const Rows attention = attention_rows(tasks::summarize_attention(model), model);
+  const Rows attention = report::attention_rows(tasks::summarize_attention(model), model);
   rows.insert(rows.end(), attention.begin(), attention.end());
   Rows steps = example_rows(trainer, digits(pairs.batch_tokens) + " tokens a side", prepared.epoch_steps);
   const fine_tuning::PairData& data = prepared.task->data();

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "weft/checkpoint/model_directory.h"
-#include "weft/cli/commands/run_summary.h"
 #include "weft/cli/front/failure.h"
 #include "weft/cli/front/field_flags.h"
 #include "weft/cli/front/output.h"
@@ -24,6 +23,7 @@
 #include "weft/fine_tuning/masked_text/masked_text_run.h"
 #include "weft/fine_tuning/pairs/pair_run.h"
 #include "weft/readers/media/media_files.h"
+#include "weft/report/run_summary.h"
 #include "weft/text/hugging_face.h"
 #include "weft/training/processes/process_group.h"
 #include "weft/training/resumption.h"
@@ -174,7 +174,7 @@ training::TrainResult train_pairs(const TrainRequest& request, std::int64_t thre
 // Announced from what the run records, with the length and the places of text that are given laid over it;
 // resume_language_model() then holds the given fields to the run.
 void announce_resumed_model(const TrainRequest& request, std::int64_t threads) {
-  const std::optional<Json> found = run_json(request.out);
+  const std::optional<Json> found = report::run_json(request.out);
   if (!found || !found->contains("step")) {
     return;
   }

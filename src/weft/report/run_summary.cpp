@@ -1,26 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a run directory says of its run.
-#include "weft/cli/commands/run_summary.h"
+#include "weft/report/run_summary.h"
 
 #include <utility>
 #include <vector>
 
-#include <ATen/ops/isfinite.h>
-
-#include "weft/checkpoint/tensors.h"
-#include "weft/cli/front/commands/table.h"
-#include "weft/cli/front/output.h"
-#include "weft/cli/front/watched_progress.h"
 #include "weft/core/error.h"
 #include "weft/core/joined.h"
 #include "weft/core/progress.h"
 #include "weft/core/quote.h"
+#include "weft/core/text/number_text.h"
 #include "weft/formats/json_lines.h"
 #include "weft/formats/json_members.h"
 #include "weft/training/run/metrics_log.h"
 #include "weft/training/run_directory.h"
 
-namespace weft::cli {
+namespace weft::report {
 namespace {
 
 namespace fs = std::filesystem;
@@ -89,7 +84,7 @@ std::string progress_text(const Run& run) {
 }
 
 /// What a fine-tuning run was trained on, and its last figures.
-void add_task_rows(const Run& run, Rows& rows) {
+void add_task_rows(const Run& run, NamedValues& rows) {
   rows.emplace_back("task", formats::value_of<std::string>(run.config, "task", run.training));
   const bool of_text = !run.config.contains("train_data");
   const std::string sources = paths_text(run, "train_source");
@@ -131,11 +126,11 @@ std::optional<Json> run_json(const fs::path& directory) {
   return run;
 }
 
-Rows run_rows(const Json& json, const fs::path& directory) {
+NamedValues run_rows(const Json& json, const fs::path& directory) {
   const std::int64_t step = json.value("step", std::int64_t{0});
   const training::Checkpoint newest{step, training::checkpoint_path(directory, step), nullptr};
   const Run run = {json, json.at("config"), quote((directory / "training.json").native(), 4096), newest.where()};
-  Rows rows;
+  NamedValues rows;
   if (json.contains("step")) {
     rows.emplace_back("trained", progress_text(run));
   }
@@ -165,4 +160,4 @@ Rows run_rows(const Json& json, const fs::path& directory) {
   return rows;
 }
 
-}  // namespace weft::cli
+}  // namespace weft::report

@@ -1,27 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rows of what a card says, and of the config where a model was trained here.
-#include "weft/cli/commands/card_rows.h"
+#include "weft/report/card_rows.h"
 
 #include <array>
 #include <string>
 
 #include "weft/checkpoint/model_directory.h"
-#include "weft/cli/commands/attention_rows.h"
 #include "weft/core/error.h"
 #include "weft/core/joined.h"
 #include "weft/core/quote.h"
+#include "weft/core/text/number_text.h"
+#include "weft/report/attention_rows.h"
 
-namespace weft::cli {
+namespace weft::report {
 namespace {
 
 using checkpoint::Ability;
 using checkpoint::Way;
 using formats::Json;
 
-void append(Rows& rows, const Rows& more) { rows.insert(rows.end(), more.begin(), more.end()); }
+void append(NamedValues& rows, const NamedValues& more) { rows.insert(rows.end(), more.begin(), more.end()); }
 
-Rows attention_rows_of(const tasks::Card& card) {
-  Rows rows;
+NamedValues attention_rows_of(const tasks::Card& card) {
+  NamedValues rows;
   for (const tasks::CardAttention& part : card.attention) {
     for (const auto& [name, value] : attention_rows(part.layers, part.length)) {
       rows.emplace_back(part.name + name, value);
@@ -30,8 +31,8 @@ Rows attention_rows_of(const tasks::Card& card) {
   return rows;
 }
 
-Rows predictor_rows(const checkpoint::OpenedModel& directory, const tasks::Card& card) {
-  Rows rows = model_rows(checkpoint::load_config(directory), card.json.at("parameters").get<std::int64_t>());
+NamedValues predictor_rows(const checkpoint::OpenedModel& directory, const tasks::Card& card) {
+  NamedValues rows = model_rows(checkpoint::load_config(directory), card.json.at("parameters").get<std::int64_t>());
   append(rows, attention_rows_of(card));
   return rows;
 }
@@ -42,12 +43,12 @@ std::string stack_text(const Json& stack) {
                 digits(number("feed_forward")), ", ", digits(number("positions")), " tokens");
 }
 
-Rows writer_rows(const checkpoint::OpenedModel&, const tasks::Card& card) {
+NamedValues writer_rows(const checkpoint::OpenedModel&, const tasks::Card& card) {
   const Json& summary = card.json;
   const auto number = [](const Json& value) { return digits(value.get<std::int64_t>()); };
   const auto text = [&](const char* name) { return summary.at(name).get<std::string>(); };
   const Json& ids = summary.at("vocabulary");
-  Rows rows = {
+  NamedValues rows = {
       {"model", concat(text("family"), " encoder-decoder, ", number(summary.at("parameters")), " parameters")},
       {"width", number(summary.at("width"))},
       {"encoder", stack_text(summary.at("encoder"))},
@@ -70,8 +71,8 @@ std::string labels_text(const Json& labels) {
   return joined(labels, ", ", [](const Json& label) { return label.get<std::string>(); });
 }
 
-Rows sentence_rows(const Json& summary) {
-  Rows rows;
+NamedValues sentence_rows(const Json& summary) {
+  NamedValues rows;
   const auto text = [](const Json& value) { return value.get<std::string>(); };
   if (summary.contains("embedding")) {
     const Json& embedding = summary["embedding"];
@@ -95,13 +96,13 @@ Rows sentence_rows(const Json& summary) {
   return rows;
 }
 
-Rows reader_rows(const checkpoint::OpenedModel&, const tasks::Card& card) {
+NamedValues reader_rows(const checkpoint::OpenedModel&, const tasks::Card& card) {
   const Json& summary = card.json;
   const auto number = [&](const char* name) { return digits(summary.at(name).get<std::int64_t>()); };
   const auto count = [&](const char* name, const char* noun) {
     return counted(summary.at(name).get<std::int64_t>(), noun);
   };
-  Rows rows = {
+  NamedValues rows = {
       {"model", concat(summary.at("family").get<std::string>(), " encoder, ", number("parameters"), " parameters")},
       {"head", summary.at("head").get<std::string>()},
       {"shape", concat(count("layers", "layer"), ", width ", number("width"), ", ", count("heads", "head"),
@@ -129,14 +130,14 @@ Rows reader_rows(const checkpoint::OpenedModel&, const tasks::Card& card) {
   return rows;
 }
 
-using MakeRows = Rows (*)(const checkpoint::OpenedModel& directory, const tasks::Card& card);
+using MakeRows = NamedValues (*)(const checkpoint::OpenedModel& directory, const tasks::Card& card);
 constexpr std::array kRows{Way<MakeRows>{Ability::kPredict, predictor_rows},
                            Way<MakeRows>{Ability::kDraw, predictor_rows}, Way<MakeRows>{Ability::kWrite, writer_rows},
                            Way<MakeRows>{Ability::kRead, reader_rows}};
 
 }  // namespace
 
-Rows model_rows(const models::TransformerConfig& config, std::int64_t parameters) {
+NamedValues model_rows(const models::TransformerConfig& config, std::int64_t parameters) {
   const std::string kind = config.is_decoder ? "decoder" : "encoder";
   return {{"model", concat("weft ", kind, ", ", digits(parameters), " parameters")},
           {"shape", concat(counted(config.num_hidden_layers, "layer"), ", width ", config.hidden_size, ", ",
@@ -147,8 +148,8 @@ Rows model_rows(const models::TransformerConfig& config, std::int64_t parameters
           {"vocabulary", concat(config.tokenizer_class, ", ", digits(config.vocab_size), " ids")}};
 }
 
-Rows card_rows(const checkpoint::OpenedModel& directory, const tasks::Card& card) {
+NamedValues card_rows(const checkpoint::OpenedModel& directory, const tasks::Card& card) {
   return way_of(directory, kRows)(directory, card);
 }
 
-}  // namespace weft::cli
+}  // namespace weft::report

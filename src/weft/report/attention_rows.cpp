@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // A row is named after its layers where not all layers are alike.
-#include "weft/cli/commands/attention_rows.h"
+#include "weft/report/attention_rows.h"
 
 #include <string>
 
 #include "weft/core/error.h"
+#include "weft/core/text/number_text.h"
 
-namespace weft::cli {
+namespace weft::report {
 namespace {
 
 using tasks::AttentionSummary;
@@ -18,8 +19,8 @@ std::string row_suffix(const std::vector<AttentionSummary>& summaries, const Att
 
 }  // namespace
 
-Rows attention_rows(const std::vector<AttentionSummary>& summaries, std::int64_t length) {
-  Rows rows;
+NamedValues attention_rows(const std::vector<AttentionSummary>& summaries, std::int64_t length) {
+  NamedValues rows;
   for (const AttentionSummary& summary : summaries) {
     const std::string name = row_suffix(summaries, summary);
     rows.emplace_back("attention" + name, summary.effective);
@@ -39,9 +40,9 @@ Rows attention_rows(const std::vector<AttentionSummary>& summaries, std::int64_t
   return rows;
 }
 
-Rows attention_rows(const PairAttentionSummary& summary, const models::EncoderDecoderConfig& config) {
-  Rows rows;
-  const auto add = [&](const std::string& prefix, const Rows& more) {
+NamedValues attention_rows(const PairAttentionSummary& summary, const models::EncoderDecoderConfig& config) {
+  NamedValues rows;
+  const auto add = [&](const std::string& prefix, const NamedValues& more) {
     for (const auto& [name, value] : more) {
       rows.emplace_back(prefix + name, value);
     }
@@ -52,8 +53,8 @@ Rows attention_rows(const PairAttentionSummary& summary, const models::EncoderDe
   return rows;
 }
 
-Rows caution_rows(const std::vector<AttentionSummary>& summaries) {
-  Rows rows;
+NamedValues caution_rows(const std::vector<AttentionSummary>& summaries) {
+  NamedValues rows;
   for (const AttentionSummary& summary : summaries) {
     if (!summary.caution.empty()) {
       rows.emplace_back("note" + row_suffix(summaries, summary), summary.caution);
@@ -62,4 +63,4 @@ Rows caution_rows(const std::vector<AttentionSummary>& summaries) {
   return rows;
 }
 
-}  // namespace weft::cli
+}  // namespace weft::report
