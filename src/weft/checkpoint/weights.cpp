@@ -24,6 +24,9 @@ const formats::TensorInfo* find_part(const formats::TensorFile& file, const Hugg
 
 /// A view with the dimensions that a file has.
 at::Tensor as_in_file(at::Tensor parameter, const HuggingFaceNames& names) {
+  if (names.transposed) {
+    return parameter.t();
+  }
   for (const std::int64_t dimension : names.ones) {
     parameter = parameter.unsqueeze(dimension);
   }

@@ -212,8 +212,9 @@ struct TransformerConfig {
               .since("0.1.0"));
     visit(Field{"variant", &C::variant,
                 "transformer-xl, as released: embeddings times the root of their width and without a norm, attention "
-                "without biases, a bias for each id, dropout behind the last layer"}
-              .one_of({"weft", "transformer-xl"})
+                "without biases, a bias for each id, dropout behind the last layer; scores-by-layer: the scores of "
+                "attention are divided by the number of the layer, from 1"}
+              .one_of({"weft", "transformer-xl", "scores-by-layer"})
               .since("0.1.0"));
     visit(Field{"chunk_size_feed_forward", &C::chunk_size_feed_forward,
                 "positions that a feed-forward computes at once, and again in the backward pass; 0 for all"}

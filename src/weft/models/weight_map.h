@@ -27,6 +27,7 @@ struct HuggingFaceNames {
   std::vector<std::string> copies = {};
   /// Dimensions of size 1 that the file's tensors have beyond Weft's: {1, 3} for [a, 1, b, 1] of [a, b].
   std::vector<std::int64_t> ones = {};
+  bool transposed = false;  ///< the file's matrix is [inputs, outputs], Weft's [outputs, inputs]
 };
 
 /// How the parameters of a model and the tensors of a file go together. As it is: by equal names, none missing, none

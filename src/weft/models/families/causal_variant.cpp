@@ -28,7 +28,7 @@ const CausalVariant& own_variant() {
 }
 
 const CausalVariant& variant_of(const TransformerConfig& config) {
-  static const std::array variants{&own_variant(), &transfo_xl_variant()};
+  static const std::array variants{&own_variant(), &transfo_xl_variant(), &scores_by_layer_variant()};
   const auto* const found = std::find_if(variants.begin(), variants.end(),
                                          [&](const CausalVariant* variant) { return variant->name == config.variant; });
   require(found != variants.end(), "model config: no variant has the name ", [&] { return quote(config.variant); });

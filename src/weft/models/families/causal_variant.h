@@ -36,5 +36,6 @@ const CausalVariant& variant_of(const TransformerConfig& config);
 
 const CausalVariant& own_variant();
 const CausalVariant& transfo_xl_variant();
+const CausalVariant& scores_by_layer_variant();
 
 }  // namespace weft::models

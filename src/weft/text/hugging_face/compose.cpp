@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// BertTokenizer, RobertaTokenizer and the words of Transformer-XL, written down as the JSON that the Rust part of
-// `transformers` 5 is made from.
+// BertTokenizer, RobertaTokenizer, GPT2Tokenizer and the words of Transformer-XL, written down as the JSON that the
+// Rust part of `transformers` 5 is made from.
 #include "weft/text/hugging_face/compose.h"
 
 #include "weft/core/error.h"
@@ -22,6 +22,13 @@ std::string vocabulary_text(const TokenIds& ids, std::string_view where) {
     text += std::to_string(id);
   }
   return text + "}";
+}
+
+std::string byte_pairs_text(std::string_view vocabulary, std::string_view merges, std::string_view where) {
+  return concat(R"({"type":"BPE","dropout":null,"unk_token":null,"continuing_subword_prefix":"",)",
+                R"("end_of_word_suffix":"","fuse_unk":false,"byte_fallback":false,)",
+                R"("ignore_merges":false,"vocab":)", vocabulary, R"(,"merges":)",
+                merges_as_json(merges, concat(where, ": merges.txt")), "}");
 }
 
 Json byte_level(bool prefix_space) {
@@ -68,11 +75,20 @@ std::string compose_roberta(std::string_view vocabulary, std::string_view merges
                         {"trim_offsets", settings.trim_offsets},
                         {"add_prefix_space", prefix}}},
                       {"decoder", byte_level(true)}};
-  const std::string model =
-      concat(R"({"type":"BPE","dropout":null,"unk_token":null,"continuing_subword_prefix":"",)",
-             R"("end_of_word_suffix":"","fuse_unk":false,"byte_fallback":false,)", R"("ignore_merges":false,"vocab":)",
-             vocabulary, R"(,"merges":)", merges_as_json(merges, concat(where, ": merges.txt")), "}");
-  return assemble(parts, added, model);
+  return assemble(parts, added, byte_pairs_text(vocabulary, merges, where));
+}
+
+std::string compose_gpt2(std::string_view vocabulary, std::string_view merges, TokenizerSettings& settings,
+                         std::string_view where) {
+  constexpr const char* kEnd = "<|endoftext|>";
+  name_roles(settings, {kEnd, kEnd, kEnd, nullptr, nullptr, nullptr, nullptr});
+  const TokenIds ids = read_vocabulary_json(vocabulary, concat(where, ": vocab.json"));
+  const AddedTokens added(settings, ids, where);
+  const Json parts = {{"normalizer", nullptr},
+                      {"pre_tokenizer", byte_level(settings.prefix_space.value_or(false))},
+                      {"post_processor", nullptr},
+                      {"decoder", byte_level(true)}};
+  return assemble(parts, added, byte_pairs_text(vocabulary, merges, where));
 }
 
 std::string compose_words(std::string_view vocabulary, TokenizerSettings& settings, std::string_view where) {

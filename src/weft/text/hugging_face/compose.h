@@ -15,6 +15,9 @@ namespace weft::text {
 std::string compose_bert(std::string_view vocabulary, TokenizerSettings& settings, std::string_view where);
 std::string compose_roberta(std::string_view vocabulary, std::string_view merges, TokenizerSettings& settings,
                             std::string_view where);
+/// GPT-2's byte pairs: those of RoBERTa, without tokens around a text.
+std::string compose_gpt2(std::string_view vocabulary, std::string_view merges, TokenizerSettings& settings,
+                         std::string_view where);
 /// Transformer-XL's words: text split at white space, with `<eos>` for the end of each line, and no tokens around it.
 /// `vocabulary` is an object of words and ids.
 std::string compose_words(std::string_view vocabulary, TokenizerSettings& settings, std::string_view where);

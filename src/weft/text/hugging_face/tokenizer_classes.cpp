@@ -20,12 +20,20 @@ std::string read_words(const TokenizerFiles& files, TokenizerSettings& settings,
   return compose_bert(files.at(kWordsFile), settings, where);
 }
 
-std::string read_byte_pairs(const TokenizerFiles& files, TokenizerSettings& settings, const std::string& where) {
+const std::string& merges_of(const TokenizerFiles& files, const std::string& where) {
   const auto merges = files.find("merges.txt");
   if (merges == files.end()) {
     fail(ErrorKind::kIo, where, ": ", kPairsFile, " needs merges.txt beside it");
   }
-  return compose_roberta(files.at(kPairsFile), merges->second, settings, where);
+  return merges->second;
+}
+
+std::string read_byte_pairs(const TokenizerFiles& files, TokenizerSettings& settings, const std::string& where) {
+  return compose_roberta(files.at(kPairsFile), merges_of(files, where), settings, where);
+}
+
+std::string read_gpt2(const TokenizerFiles& files, TokenizerSettings& settings, const std::string& where) {
+  return compose_gpt2(files.at(kPairsFile), merges_of(files, where), settings, where);
 }
 
 std::string read_big_bird(const TokenizerFiles& files, TokenizerSettings& settings, const std::string& where) {
@@ -47,10 +55,11 @@ std::string read_t5(const TokenizerFiles& files, TokenizerSettings& settings, co
 constexpr std::array kClasses{
     TokenizerClass{"BertTokenizer", "bert", kWordsFile, true, read_words},
     TokenizerClass{"DistilBertTokenizer", "distilbert", kWordsFile, false, read_words},
-    TokenizerClass{"RobertaTokenizer", "roberta", kPairsFile, false, read_byte_pairs},
+    TokenizerClass{"RobertaTokenizer", "roberta", kPairsFile, false, read_byte_pairs, true},
     TokenizerClass{"LongformerTokenizer", "longformer", kPairsFile, false, read_byte_pairs},
     TokenizerClass{"BartTokenizer", "bart", kPairsFile, false, read_byte_pairs},
     TokenizerClass{"LEDTokenizer", "led", kPairsFile, false, read_byte_pairs},
+    TokenizerClass{"GPT2Tokenizer", "gpt2", kPairsFile, false, read_gpt2},
     TokenizerClass{"BigBirdTokenizer", "big_bird", kPiecesFile, false, read_big_bird, true},
     TokenizerClass{"T5Tokenizer", "t5", kPiecesFile, false, read_t5},
     TokenizerClass{"MT5Tokenizer", "mt5", kPiecesFile, false, read_t5},

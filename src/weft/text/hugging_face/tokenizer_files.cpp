@@ -29,10 +29,9 @@ constexpr const char* kVocabularies[] = {kJson, "vocab.txt", kBytePairs, kPlainP
 constexpr const char* kPickledWords[] = {"vocab.pkl", "vocab.bin"};
 constexpr const char* kOthers[] = {kMerges, kSettings, "special_tokens_map.json", "added_tokens.json"};
 
-/// The row of the class that the files name; where they name none, the only one that reads `vocabulary`, the first of
-/// those that read it alike, or the usual one.
-const TokenizerClass& class_of(const TokenizerSettings& settings, std::string_view vocabulary,
-                               const std::string& where) {
+/// The class that reads `vocabulary` where the files name none: the only one, the first of those that read it alike, or
+/// the usual one; null where nobody can tell.
+const TokenizerClass* unnamed_class(std::string_view vocabulary) {
   const TokenizerClass* first = nullptr;
   bool alike = true;
   for (const TokenizerClass& row : tokenizer_classes()) {
@@ -41,8 +40,14 @@ const TokenizerClass& class_of(const TokenizerSettings& settings, std::string_vi
       alike = alike && row.compose == first->compose;
     }
   }
-  if (settings.tokenizer_class.empty() && (alike || first->usual)) {
-    return *first;
+  return first != nullptr && (alike || first->usual) ? first : nullptr;
+}
+
+/// The row of the class that the files name, or that of unnamed_class().
+const TokenizerClass& class_of(const TokenizerSettings& settings, std::string_view vocabulary,
+                               const std::string& where) {
+  if (const TokenizerClass* const row = unnamed_class(vocabulary); settings.tokenizer_class.empty() && row != nullptr) {
+    return *row;
   }
   const TokenizerClass* const named = find_tokenizer_class(settings.tokenizer_class);
   if (named != nullptr && named->vocabulary == vocabulary) {
@@ -80,7 +85,7 @@ bool has_words(const TokenizerFiles& files, const TokenizerSettings& settings) {
 
 /// Puts the class that config.json says into the settings, where theirs is needed: a copy elsewhere has no config.json.
 void name_class(TokenizerFiles& files, const std::filesystem::path& directory) {
-  if (files.contains(kJson) || !(files.contains(kFairseqPieces) || files.contains(kPlainPieces))) {
+  if (files.contains(kJson)) {
     return;
   }
   using formats::Json;
@@ -94,7 +99,11 @@ void name_class(TokenizerFiles& files, const std::filesystem::path& directory) {
   const Json config = formats::read_json(file);
   const Json type = config.is_object() ? config.value("model_type", Json()) : Json();
   const TokenizerClass* const row = type.is_string() ? tokenizer_class_of(type.get<std::string>()) : nullptr;
-  if (row != nullptr && !row->usual) {
+  if (row == nullptr || !files.contains(std::string(row->vocabulary))) {
+    return;
+  }
+  const TokenizerClass* const otherwise = unnamed_class(row->vocabulary);
+  if (otherwise == nullptr || otherwise->compose != row->compose) {
     settings["tokenizer_class"] = row->name;
     files[kSettings] = formats::print_json(settings, 2) + "\n";
   }
