@@ -8,8 +8,8 @@
 #include <map>
 
 #include "pattern/random_pattern.h"
+#include "weft/attention/backends/cpu/kernel_attention.h"
 #include "weft/attention/call.h"
-#include "weft/attention/kernel_attention.h"
 
 namespace weft::test {
 namespace {

@@ -7,8 +7,8 @@
 #include <atomic>
 
 #include "attention/small_calls.h"
-#include "weft/attention/blocks/pieces.h"
-#include "weft/attention/blocks/row_batches.h"
+#include "weft/attention/backends/blocks/pieces.h"
+#include "weft/attention/backends/blocks/row_batches.h"
 #include "weft/attention/thread_pool.h"
 #include "weft/pattern/build.h"
 
@@ -142,7 +142,7 @@ TEST(LayoutCache, SharesWhatIsTheSame) {
 
 TEST(RowBatches, WindowsAreReadInPlace) {
   const auto layout = layout_of("causal & window(left=128, right=0)", 1024, 1);
-  const auto& batches = layout->row_batches().groups[0];
+  const auto& batches = layout->kept(attention::row_batches_of).groups[0];
   std::int64_t rows = 0;
   std::int64_t longest = 0;
   for (const auto& batch : batches) {
@@ -161,7 +161,7 @@ TEST(RowBatches, EveryRowWithBlocksIsInOneBatch) {
     const pattern::BlockLayout& blocks = layout->blocks();
     for (std::int64_t group = 0; group < blocks.groups; ++group) {
       std::vector<int> seen(static_cast<std::size_t>(blocks.query_blocks()), 0);
-      for (const auto& batch : layout->row_batches().groups[static_cast<std::size_t>(group)]) {
+      for (const auto& batch : layout->kept(attention::row_batches_of).groups[static_cast<std::size_t>(group)]) {
         for (const std::int32_t row : batch.query_blocks) {
           const auto* begin = &blocks.row_begin[static_cast<std::size_t>(group * blocks.query_blocks() + row)];
           EXPECT_EQ(begin[1] - begin[0], batch.width);
@@ -185,7 +185,8 @@ TEST(Pieces, CoverEveryRowOfEveryHeadAndStayInTheirBounds) {
     limits.columns = 16;
     limits.elements = 20000;
     std::int64_t rows = 0;
-    for (const attention::Piece& piece : attention::make_pieces(layout->blocks(), layout->row_batches(), limits)) {
+    for (const attention::Piece& piece :
+         attention::make_pieces(layout->blocks(), layout->kept(attention::row_batches_of), limits)) {
       rows += piece.count * piece.heads.count();
       const std::int64_t elements = piece.products() * piece.heads.count() * piece.key_tokens() * 16;
       EXPECT_TRUE(elements <= 20000 || (piece.products() == 1 && piece.heads.count() == 1));

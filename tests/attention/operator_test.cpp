@@ -13,6 +13,7 @@
 #include "attention/small_calls.h"
 #include "support/expect_error.h"
 #include "support/torch_memory.h"
+#include "weft/attention/backends/blocks/row_batches.h"
 #include "weft/kernels/fused.h"
 
 namespace weft::test {
@@ -297,7 +298,7 @@ TEST(Operator, MemoryGrowsWithEdges) {
   const auto peak = [](std::int64_t length, Path path) {
     const Tensors tensors = random_tensors({1, 1, length, 16});
     const auto layout = layout_of("window(256) | global(1)", length, 1);
-    layout->row_batches();
+    layout->kept(attention::row_batches_of);
     return testing::peak_tensor_bytes([&] {
       Tensors leaves{tensors.query.detach().requires_grad_(), tensors.key.detach().requires_grad_(),
                      tensors.value.detach().requires_grad_()};

@@ -2,14 +2,13 @@
 // The front door: says what does not fit, applies autocast, chooses a path, and goes to it.
 #include "weft/attention/attention.h"
 
-#include <ATen/ops/scaled_dot_product_attention.h>
 #include <ATen/record_function.h>
-#include <c10/core/impl/LocalDispatchKeySet.h>
 
 #include <cmath>
 
 #include "weft/attention/autocast.h"
-#include "weft/attention/blocks/decode.h"
+#include "weft/attention/backends/backend.h"
+#include "weft/attention/backends/blocks/decode.h"
 #include "weft/attention/distance_table.h"
 #include "weft/attention/operator/autograd.h"
 #include "weft/attention/operator/checks.h"
@@ -21,14 +20,6 @@
 
 namespace weft::attention {
 namespace {
-
-AttentionResult device_dense(const Call& call) {
-  const bool grouped = call.query.size(1) != call.key.size(1);
-  return {in_memory_order(at::scaled_dot_product_attention(call.query, call.key, call.value, {}, 0.0,
-                                                           !call.layout->is_full(), call.scale, grouped)),
-          {},
-          Path::kDense};
-}
 
 // A checked call. One that somebody traces goes through the dispatcher, so that they see it.
 Forward computed(const Call& call) {
@@ -64,17 +55,16 @@ AttentionResult attention(const at::Tensor& query, const at::Tensor& key, const 
   }
   if (call.path == Path::kAuto && is_decoding(call) && is_plain(call.query)) {
     RECORD_FUNCTION("weft::attention", c10::ArrayRef<const c10::IValue>());
-    const c10::impl::ExcludeDispatchKeyGuard no_autocast(c10::autocast_dispatch_keyset);
-    if (const auto decoded = decode_forward(call)) {
-      return {in_memory_order(decoded->output), decoded->log_sum_exp, Path::kDecode};
+    if (const auto decoded = run_decoding(call)) {
+      return {decoded->forward.output, decoded->forward.log_sum_exp, Path::kDecode, decoded->backend->name};
     }
   }
-  call.path = chosen_path(call);
-  if (call.path == Path::kDense && !call.query.is_cpu()) {
-    return device_dense(call);
+  choose_way(call, Asker::kFrontDoor);
+  if (call.taken.way->backward == nullptr) {  // autograd follows it by itself
+    return {in_memory_order(call.taken.way->forward(call).output), {}, call.path, call.taken.backend->name};
   }
   const Forward result = computed(call);
-  return {result.output, result.log_sum_exp, call.path};
+  return {result.output, result.log_sum_exp, call.path, call.taken.backend->name};
 }
 
 }  // namespace weft::attention

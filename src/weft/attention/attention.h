@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string_view>
 
 #include <ATen/core/Tensor.h>
 
@@ -13,14 +14,17 @@
 
 namespace weft::attention {
 
-/// Which implementation computed a call.
+/// Which implementation computed a call. One that is asked for and does not take the call is an error with the reason;
+/// kAuto takes the first that does, in the order of the list of backends (docs/recipes/add-a-backend.md).
 enum class Path {
-  kAuto,      ///< the best one for device, dtype and layout
-  kFused,     ///< the fused kernel of kernels/ for this processor: CPU, float32, bfloat16, float16, 64-key tiles
+  kAuto,      ///< the best one for device, dtype, layout and terms
+  kFused,     ///< the fused kernel of the device: on a CPU that of kernels/, float32, bfloat16, float16, 64-key tiles
   kPortable,  ///< LibTorch's matrix products over the layout: every device and dtype, the reference
   kScalar,    ///< the plain kernel of kernels/: CPU, for tests
   kDecode,    ///< one query row against a cache of keys, without autograd; chosen by kAuto only
-  kDense,     ///< LibTorch's scaled_dot_product_attention, only where the layout is exactly full or causal
+  /// LibTorch's scaled_dot_product_attention, only where the layout is exactly full or causal. On a CPU numbers that
+  /// are not finite keep to the edges: where there are any, the products of kPortable are part of this path.
+  kDense,
 };
 
 /// "fused", "portable", ...: for logs and benchmark tables.
@@ -70,6 +74,8 @@ struct AttentionResult {
   at::Tensor log_sum_exp;
   /// What was taken.
   Path path;
+  /// The name of the backend whose path it is: "cpu", "portable".
+  std::string_view backend = {};
 };
 
 /// query [B, H, Q, D], key [B, H_kv, K, D], value [B, H_kv, K, D_v], any strides; H a multiple of H_kv. Accumulates in

@@ -11,8 +11,17 @@
 
 namespace weft::attention {
 
-/// What Transformer-XL adds to scores: scale * Q2 . R[distance] (Dai et al. 2019, section 3.3). The kernels alone know
-/// it: other paths have mechanisms/relative/relative_product.h.
+struct Backend;  // backends/backend.h
+struct Way;
+
+/// Who computes a call, chosen once (operator/paths.h).
+struct Taken {
+  const Way* way = nullptr;
+  const Backend* backend = nullptr;  ///< that the way is of
+};
+
+/// What Transformer-XL adds to scores: scale * Q2 . R[distance] (Dai et al. 2019, section 3.3). Not every way knows it:
+/// whoever has it and no kernel calls relative_attention() (mechanisms/relative/relative_product.h).
 struct RelativeTerm {
   at::Tensor query;       ///< Q2 [B, H, Q, D]; undefined: nothing is added
   at::Tensor rows;        ///< R [H, span, D] in the dtype of query; beyond either end the row at that end
@@ -33,7 +42,8 @@ struct Call {
   RowPositions positions = {};  ///< of a checked call expanded to its sizes, on the device of query
   RelativeTerm relative = {};
   bool asks_distances = false;  ///< of a backward pass: whether it gives the gradient of `distances`
-  Path path = Path::kAuto;      ///< of a checked call never kAuto
+  Path path = Path::kAuto;      ///< of a call whose way is chosen never kAuto
+  Taken taken = {};
 };
 
 /// output [B, H, Q, D_v] in the dtype of query; log_sum_exp [B, H, Q] in float32 (float64 for float64).

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parts of a layout that are made when first asked for: its transpose, its rows in batches, and whether it is dense
-// attention in disguise.
+// The parts of a layout that are made when first asked for: its transpose, what backends keep with it, and whether it
+// is dense attention in disguise.
 #include "weft/attention/layout.h"
 
 #include <algorithm>
+#include <map>
 #include <mutex>
 #include <utility>
 
-#include "weft/attention/blocks/row_batches.h"
 #include "weft/core/error.h"
 
 namespace weft::attention {
@@ -69,8 +69,8 @@ bool computes_causal(const BlockLayout& layout) {
 struct Layout::Lazy {
   std::once_flag transpose_once;
   pattern::LayoutTranspose transpose;
-  std::once_flag batches_once;
-  RowBatches batches;
+  std::mutex kept_mutex;
+  std::map<std::type_index, std::shared_ptr<const void>> kept;
   std::once_flag dense_once;
   bool full = false;
   bool causal = false;
@@ -84,9 +84,13 @@ const pattern::LayoutTranspose& Layout::transpose() const {
   return lazy_->transpose;
 }
 
-const RowBatches& Layout::row_batches() const {
-  std::call_once(lazy_->batches_once, [this] { lazy_->batches = row_batches_of(blocks_); });
-  return lazy_->batches;
+const void* Layout::kept_of(std::type_index type, const MakeAny& make) const {
+  const std::scoped_lock lock(lazy_->kept_mutex);
+  std::shared_ptr<const void>& kept = lazy_->kept[type];
+  if (kept == nullptr) {
+    kept = make(blocks_);
+  }
+  return kept.get();
 }
 
 bool Layout::is_full() const {

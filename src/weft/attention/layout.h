@@ -3,16 +3,16 @@
 // made when it is first asked for, and a cache so that a pattern is compiled once per length.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
+#include <typeindex>
 #include <vector>
 
 #include "weft/pattern/pattern.h"
 
 namespace weft::attention {
-
-struct RowBatches;  // how the portable path batches the blocks, see blocks/row_batches.h
 
 class Layout {
  public:
@@ -22,8 +22,14 @@ class Layout {
   const std::string& expression() const noexcept { return expression_; }
   /// Built on first use; thread-safe.
   const pattern::LayoutTranspose& transpose() const;
-  /// Built on first use; thread-safe.
-  const RowBatches& row_batches() const;
+  /// What a backend makes of the blocks and keeps with them, one of each type; built on first use; thread-safe.
+  template <typename Kept>
+  const Kept& kept(Kept (*make)(const pattern::BlockLayout& blocks)) const {
+    const auto make_any = [make](const pattern::BlockLayout& blocks) -> std::shared_ptr<const void> {
+      return std::make_shared<const Kept>(make(blocks));
+    };
+    return *static_cast<const Kept*>(kept_of(typeid(Kept), make_any));
+  }
   /// Whether every head is exactly `full`, or exactly `causal` with equal lengths: then dense SDPA computes the same.
   bool is_full() const;
   bool is_causal() const;
@@ -32,6 +38,9 @@ class Layout {
   void check(std::int64_t batch, std::int64_t heads, std::int64_t query_length, std::int64_t key_length) const;
 
  private:
+  using MakeAny = std::function<std::shared_ptr<const void>(const pattern::BlockLayout&)>;
+  const void* kept_of(std::type_index type, const MakeAny& make) const;
+
   pattern::BlockLayout blocks_;
   std::string expression_;
   struct Lazy;

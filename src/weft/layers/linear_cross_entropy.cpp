@@ -16,6 +16,7 @@
 
 #include <algorithm>
 
+#include "weft/attention/backends/list.h"
 #include "weft/core/error.h"
 #include "weft/layers/precision.h"
 #include "weft/layers/soft_targets.h"
@@ -152,11 +153,12 @@ void finish_rows(const Chunk& chunk, const Head& head, const Targets& targets, a
   result.copy_(logits.mul_(targets.scale));
 }
 
-/// finish_rows() for all rows of a chunk, on a CPU a few at a time. Returns the losses, [C, 1].
+/// finish_rows() for all rows of a chunk, a few at a time where the device works in parts. Returns the losses, [C, 1].
 at::Tensor finish(const Chunk& chunk, const Head& head, const Targets& targets, at::ScalarType sums, bool gathers) {
   const at::Tensor losses = at::empty(chunk.targets.sizes(), chunk.scores.options().dtype(sums));
   const std::int64_t few = std::max<std::int64_t>(1, kScoresOfAPass / chunk.scores.size(1));
-  const std::int64_t step = losses.is_cpu() ? few : chunk.rows();
+  const bool in_parts = attention::traits_of(losses.device().type()).works_in_parts;
+  const std::int64_t step = in_parts ? few : chunk.rows();
   const at::ThreadLocalState modes;
   at::parallel_for(0, chunk.rows(), step, [&](std::int64_t first, std::int64_t last) {
     // A thread of the pool begins with modes of its own: it could not write to what was made in inference mode.

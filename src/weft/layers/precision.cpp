@@ -5,7 +5,7 @@
 #include <ATen/autocast_mode.h>
 #include <ATen/ops/mm.h>
 
-#include "weft/core/cpu.h"
+#include "weft/attention/backends/list.h"
 
 namespace weft::layers {
 
@@ -15,13 +15,7 @@ at::ScalarType product_dtype(const at::Tensor& tensor) {
   return lowered ? at::autocast::get_autocast_dtype(device) : tensor.scalar_type();
 }
 
-bool is_emulated(at::DeviceType device, at::ScalarType dtype) {
-  if (device != at::kCPU) {
-    return false;
-  }
-  // float16 has no fast product on most CPUs and is always computed in float32; bfloat16 where the processor lacks it.
-  return dtype == at::kHalf || (dtype == at::kBFloat16 && !has_fast_bfloat16());
-}
+bool is_emulated(at::DeviceType device, at::ScalarType dtype) { return attention::traits_of(device).is_slow_at(dtype); }
 
 at::Tensor operand(const at::Tensor& tensor, at::ScalarType dtype) {
   // Rounding first keeps the meaning: the same numbers are multiplied whether the processor has the dtype or not.

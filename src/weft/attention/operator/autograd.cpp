@@ -35,7 +35,9 @@ class RefuseSecondDerivative : public torch::autograd::Function<RefuseSecondDeri
 class Computation : public torch::CustomClassHolder {
  public:
   template <typename Kind>
-  explicit Computation(const Kind& call) : call_(without_tensors(call)) {}
+  explicit Computation(const Kind& call) : call_(without_tensors(call)) {
+    check_followed(call);
+  }
 
   /// `inputs`: query, key, value and the scores of a distance table, which may be undefined.
   Forward forward(const variable_list& inputs) const {
@@ -65,6 +67,12 @@ class Computation : public torch::CustomClassHolder {
     set_distances(call, {});
     return call;
   }
+
+  static void check_followed(const Call& call) {
+    require(!call.relative.query.defined(),
+            "attention: autograd follows no relative term of a call; call relative_attention()");
+  }
+  static void check_followed(const Arguments& /*call*/) {}
 
   static void set_distances(Call& call, const at::Tensor& scores) { call.distances.scores = scores; }
   static void set_distances(Arguments& call, const at::Tensor& scores) {

@@ -69,6 +69,26 @@ void check_result(const char* name, const at::Tensor& tensor, at::IntArrayRef si
           tensor.sizes());
 }
 
+void check_relative(const Call& call) {
+  const at::Tensor& query = call.relative.query;
+  const at::Tensor& rows = call.relative.rows;
+  if (!query.defined() && !rows.defined()) {
+    return;
+  }
+  require(query.defined() && rows.defined(), "attention: a relative term needs a query and rows");
+  const auto lies_like_query = [&call](const at::Tensor& tensor) {
+    return tensor.scalar_type() == call.query.scalar_type() && tensor.device() == call.query.device() &&
+           tensor.layout() == at::kStrided;
+  };
+  require(lies_like_query(query) && lies_like_query(rows), "attention: query and rows of a relative term must be ",
+          call.query.scalar_type(), " on ", call.query.device(), ", found ", query.scalar_type(), " on ",
+          query.device(), " and ", rows.scalar_type(), " on ", rows.device());
+  require(query.sizes() == call.query.sizes() && rows.dim() == 3 && rows.size(0) == call.query.size(1) &&
+              rows.size(1) >= 1 && rows.size(2) == call.query.size(3),
+          "attention: a relative term must have a query ", call.query.sizes(),
+          " and rows [heads, distances, head_dim], found ", query.sizes(), " and ", rows.sizes());
+}
+
 }  // namespace
 
 void check_tensors(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
@@ -102,6 +122,7 @@ void check_call(Call& call) {
   call.layout->check(call.query.size(0), call.query.size(1), call.query.size(2), call.key.size(2));
   check_table(call.distances, call.query);
   check_positions(call);
+  check_relative(call);
 }
 
 void check_results(const at::Tensor& query, const at::Tensor& value, const Forward& forward,

@@ -16,8 +16,8 @@ void check_tensors(const at::Tensor& query, const at::Tensor& key, const at::Ten
 /// Errors: kArgument for a scale that is not finite or a dropout outside [0, 1), in float32 too.
 void check_numbers(double scale, double dropout);
 
-/// check_tensors() of a call, its layout against its tensors, its distance table and its row positions. Errors:
-/// kArgument.
+/// check_tensors() of a call, its layout against its tensors, its distance table, row positions and relative term.
+/// Errors: kArgument.
 void check_call(Call& call);
 
 /// What the backward pass is given of the forward pass, for a call that check_tensors() passed. Errors: kArgument.

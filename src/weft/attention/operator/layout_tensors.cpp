@@ -10,6 +10,7 @@
 #include <array>
 #include <type_traits>
 
+#include "weft/attention/backends/host_memory.h"
 #include "weft/core/error.h"
 
 namespace weft::attention {
@@ -59,7 +60,7 @@ void check_layout_tensors(at::TensorList tensors, at::IntArrayRef sizes) {
           kSizes, " sizes, found ", tensors.size(), " and ", sizes.size());
   constexpr std::array kTypes{at::kInt, at::kLong, at::kInt, at::kInt, at::kLong, at::kFloat};
   for (std::size_t at = 0; at < kArrays; ++at) {
-    require(tensors[at].dim() == 1 && tensors[at].scalar_type() == kTypes[at] && tensors[at].is_cpu(),
+    require(tensors[at].dim() == 1 && tensors[at].scalar_type() == kTypes[at] && is_in_host_memory(tensors[at]),
             "attention: the layout's ", kArrayNames[at], " must be one-dimensional ", kTypes[at], " on the CPU, found ",
             tensors[at].scalar_type(), " ", tensors[at].sizes(), " on ", tensors[at].device());
   }

@@ -50,16 +50,13 @@ Call call_of(const Arguments& arguments) {
             .asks_distances = arguments.asks_distances && arguments.distances.has_value(),
             .path = path_of(arguments.path)};
   check_call(call);
-  const Path asked = std::exchange(call.path, chosen_path(call));
-  if (call.path == Path::kDense && !call.query.is_cpu()) {
-    require(asked == Path::kAuto, "attention: the dense path of the operator serves the CPU only, found ",
-            call.query.device());
-    call.path = Path::kPortable;
-  }
+  choose_way(call, Asker::kOperator);
   return call;
 }
 
 Arguments arguments_of(const Call& call) {
+  require(!call.relative.query.defined(),
+          "attention: the operator of the dispatcher has no relative term; call relative_attention()");
   LayoutTensors layout = to_tensors(call.layout);
   return {.query = call.query,
           .key = call.key,

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of paths.
+// The names of the paths, and the questions to the backends.
 #include "weft/attention/operator/paths.h"
 
 #include <c10/core/impl/LocalDispatchKeySet.h>
 
-#include "weft/attention/blocks/block_attention.h"
-#include "weft/attention/dense_attention.h"
-#include "weft/attention/kernel_attention.h"
+#include <string>
+#include <vector>
+
+#include "weft/attention/backends/list.h"
 #include "weft/attention/tensors.h"
 #include "weft/core/error.h"
 #include "weft/core/joined.h"
@@ -16,50 +17,34 @@ namespace {
 
 constexpr Path kPaths[] = {Path::kAuto, Path::kFused, Path::kPortable, Path::kScalar, Path::kDecode, Path::kDense};
 
-// LibTorch's products know no padding: 0 x NaN is NaN.
-Call filled(Call call) {
-  call.key = without_padding(call.key, call.key_keep);
-  call.value = without_padding(call.value, call.key_keep);
-  return call;
+bool is_asked(const Way& way, const Call& call, Asker asker) {
+  const bool has_path = call.path == Path::kAuto ? way.is_automatic : way.path == call.path;
+  return has_path && (way.backward != nullptr || asker == Asker::kFrontDoor);
 }
 
-// LibTorch's dense attention carries NaN and infinity to keys behind the causal edge. Where it would, the blocks'
-// products take over, which do not.
-bool has_only_finite(const Call& call) { return all_finite({call.query, call.key, call.value}); }
-
-Path best_path(const Call& call) {
-  if (fused_supports(call)) {
-    return Path::kFused;
-  }
-  return is_dense(call) ? Path::kDense : Path::kPortable;
+std::string found_in(const Call& call) {
+  const pattern::Tile& tile = call.layout->blocks().tile;
+  return concat("found ", call.query.scalar_type(), " on ", call.query.device(), ", head_dim ", call.query.size(3),
+                ", tile ", tile.query, " x ", tile.key);
 }
 
-Forward forward_by_path(const Call& call) {
-  switch (call.path) {
-    case Path::kFused:
-      return kernel_forward(call, kernels::chosen_isa());
-    case Path::kScalar:
-      return kernel_forward(call, kernels::InstructionSet::kScalar);
-    case Path::kDense:
-      return has_only_finite(call) ? dense_forward(call) : block_forward(filled(call));
-    default:
-      return block_forward(filled(call));
+[[noreturn]] void refuse_call(const Call& call, Asker asker) {
+  std::vector<Refusal> refusals;
+  for (const Backend* backend : backends()) {
+    for (const Way& way : backend->ways) {
+      if (is_asked(way, call, asker)) {
+        refusals.push_back({backend->name, way.takes(call).reason()});
+      }
+    }
   }
-}
-
-Gradients backward_by_path(const Call& call, const Forward& forward, const at::Tensor& output_gradient) {
-  switch (call.path) {
-    case Path::kFused:
-      return kernel_backward(call, kernels::chosen_isa(), forward, output_gradient);
-    case Path::kScalar:
-      return kernel_backward(call, kernels::InstructionSet::kScalar, forward, output_gradient);
-    case Path::kDense:
-      return has_only_finite(call) && all_finite({output_gradient, forward.log_sum_exp})
-                 ? dense_backward(call, forward, output_gradient)
-                 : block_backward(filled(call), forward, output_gradient);
-    default:
-      return block_backward(filled(call), forward, output_gradient);
+  if (call.path == Path::kAuto) {
+    fail(ErrorKind::kUnsupported, "attention: no backend takes this call; ", reasons_of(refusals), "; ",
+         found_in(call));
   }
+  if (refusals.empty()) {
+    fail(ErrorKind::kArgument, "attention: no backend has a path ", to_string(call.path), "; ", found_in(call));
+  }
+  fail(ErrorKind::kArgument, "attention: ", reasons_of(refusals), "; ", found_in(call));
 }
 
 }  // namespace
@@ -91,33 +76,48 @@ Path path_of(std::string_view name) {
   fail(ErrorKind::kArgument, "attention: path must be one of ", known, "; found \"", name, "\"");
 }
 
-Path chosen_path(const Call& call) {
-  const Path path = call.path == Path::kAuto ? best_path(call) : call.path;
-  require(path != Path::kDense || is_dense(call),
-          "attention: the dense path serves full and causal layouts without padding, dropout, slopes, a distance "
-          "table or row positions only");
-  require(path != Path::kFused || fused_supports(call),
-          "attention: the fused path serves float32, bfloat16 and float16 on a CPU, head_dim up to 256 and "
-          "tiles of 64 keys only; found ",
-          call.query.scalar_type(), ", head_dim ", call.query.size(3), ", tile ", call.layout->blocks().tile.query,
-          " x ", call.layout->blocks().tile.key);
-  require(path != Path::kScalar || call.query.is_cpu(), "attention: the scalar path serves the CPU only, found ",
-          call.query.device());
-  require(path != Path::kDecode,
+void choose_way(Call& call, Asker asker) {
+  require(call.path != Path::kDecode,
           "attention: path must not be decode: a query row without gradients takes that path by itself");
-  return path;
+  for (const Backend* backend : backends()) {
+    for (const Way& way : backend->ways) {
+      if (is_asked(way, call, asker) && way.takes(call).is_yes()) {
+        call.path = way.path;
+        call.taken = {&way, backend};
+        return;
+      }
+    }
+  }
+  refuse_call(call, asker);
+}
+
+std::optional<Decoded> run_decoding(const Call& call) {
+  const c10::impl::ExcludeDispatchKeyGuard no_autocast(c10::autocast_dispatch_keyset);
+  for (const Backend* backend : backends()) {
+    for (const DecodeWay& way : backend->decode) {
+      if (way.takes(call).is_yes()) {
+        const std::optional<Forward> found = way.forward(call);
+        return found ? std::optional(Decoded{{in_memory_order(found->output), found->log_sum_exp}, backend})
+                     : std::nullopt;
+      }
+    }
+  }
+  return std::nullopt;
 }
 
 Forward run_forward(const Call& call) {
   const c10::impl::ExcludeDispatchKeyGuard no_autocast(c10::autocast_dispatch_keyset);
-  const Forward forward = forward_by_path(call);
+  const Forward forward = call.taken.way->forward(call);
   return {in_memory_order(forward.output), with_new_strides(forward.log_sum_exp)};
 }
 
 Gradients run_backward(const Call& call, const Forward& forward, const at::Tensor& output_gradient) {
   const c10::impl::ExcludeDispatchKeyGuard no_autocast(c10::autocast_dispatch_keyset);
-  const Gradients found = backward_by_path(call, forward, output_gradient);
-  return {in_memory_order(found.query), in_memory_order(found.key), in_memory_order(found.value), found.distances};
+  Gradients found = call.taken.way->backward(call, forward, output_gradient);
+  for (at::Tensor* gradient : {&found.query, &found.key, &found.value}) {
+    *gradient = in_memory_order(*gradient);
+  }
+  return found;
 }
 
 }  // namespace weft::attention

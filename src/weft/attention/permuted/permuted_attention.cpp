@@ -14,7 +14,9 @@
 #include <torch/csrc/autograd/custom_function.h>
 
 #include <limits>
+#include <utility>
 
+#include "weft/attention/kept_value.h"
 #include "weft/attention/operator/checks.h"
 #include "weft/attention/operator/paths.h"
 #include "weft/attention/permuted/row_order.h"
@@ -41,7 +43,6 @@ Call call_of_part(const PermutedCall& all, std::size_t number) {
             .dropout = {static_cast<float>(all.dropout), seed, 0},
             .positions = part.positions};
   check_call(call);
-  call.path = chosen_path(call);
   return call;
 }
 
@@ -70,6 +71,7 @@ void merge(MergedParts& sums, const at::Tensor& output, const at::Tensor& log_su
 struct PermutedForward {
   at::Tensor output;                    // [B, H, Q, D_v]
   std::vector<at::Tensor> log_sum_exp;  // of each part, [B, H, P] by place
+  std::vector<Taken> taken;             // of each part
 };
 
 PermutedForward forward_of(const PermutedCall& all) {
@@ -77,7 +79,10 @@ PermutedForward forward_of(const PermutedCall& all) {
   MergedParts sums;
   for (std::size_t number = 0; number < all.parts.size(); ++number) {
     const at::Tensor& places = all.parts[number].places;
-    const Forward part = run_forward(call_of_part(all, number));
+    Call call = call_of_part(all, number);
+    choose_way(call, Asker::kOperator);
+    found.taken.push_back(call.taken);
+    const Forward part = run_forward(call);
     merge(sums, rows_at(part.output, places), numbers_at(part.log_sum_exp, places));
     found.log_sum_exp.push_back(part.log_sum_exp);
   }
@@ -128,7 +133,8 @@ Gradients backward_of(const PermutedCall& all, const PermutedForward& forward, c
   const std::vector<at::Tensor> weights = weights_of(all, forward.log_sum_exp);
   for (std::size_t number = 0; number < all.parts.size(); ++number) {
     const PermutedPart& part = all.parts[number];
-    const Call call = call_of_part(all, number);
+    Call call = call_of_part(all, number);
+    call.taken = forward.taken[number];
     const at::Tensor& log_sum_exp = forward.log_sum_exp[number];
     const at::Tensor weight = weight_by_place(weights[number], part.places, log_sum_exp);
     const at::Tensor incoming = rows_at(output_gradient, part.queries) * weight.unsqueeze(-1);
@@ -146,9 +152,10 @@ Gradients backward_of(const PermutedCall& all, const PermutedForward& forward, c
   return sums;
 }
 
-/// A call without the tensors that autograd keeps.
-struct PermutedState : torch::CustomClassHolder {
+/// A call without the tensors that autograd keeps, and who computed its parts.
+struct KeptPermuted {
   PermutedCall call;
+  std::vector<Taken> taken;
 };
 
 struct PermutedFunction : torch::autograd::Function<PermutedFunction> {
@@ -159,11 +166,9 @@ struct PermutedFunction : torch::autograd::Function<PermutedFunction> {
     variable_list saved = {query, key, value, found.output};
     saved.insert(saved.end(), found.log_sum_exp.begin(), found.log_sum_exp.end());
     context->save_for_backward(saved);
-    auto state = c10::make_intrusive<PermutedState>();
-    state->call = call;
-    state->call.query = state->call.key = state->call.value = at::Tensor();
-    context->saved_data["state"] =
-        c10::IValue::make_capsule(c10::static_intrusive_pointer_cast<torch::CustomClassHolder>(state));
+    KeptPermuted state{call, found.taken};
+    state.call.query = state.call.key = state.call.value = at::Tensor();
+    context->saved_data["call"] = kept(std::move(state));
     return found.output;
   }
 
@@ -174,12 +179,13 @@ struct PermutedFunction : torch::autograd::Function<PermutedFunction> {
     }
     const c10::impl::ExcludeDispatchKeyGuard without_autocast(c10::autocast_dispatch_keyset);
     const variable_list saved = context->get_saved_variables();
-    PermutedCall call =
-        c10::static_intrusive_pointer_cast<PermutedState>(context->saved_data["state"].toCapsule())->call;
+    KeptPermuted state = kept_in<KeptPermuted>(context->saved_data["call"]);
+    PermutedCall& call = state.call;
     call.query = saved[0];
     call.key = saved[1];
     call.value = saved[2];
-    const Gradients found = backward_of(call, {saved[3], {saved.begin() + 4, saved.end()}}, gradients[0]);
+    const Gradients found =
+        backward_of(call, {saved[3], {saved.begin() + 4, saved.end()}, std::move(state.taken)}, gradients[0]);
     return {found.query.to(call.query.scalar_type()), found.key.to(call.key.scalar_type()),
             found.value.to(call.value.scalar_type()), at::Tensor()};
   }

@@ -9,6 +9,7 @@
 
 #include <string_view>
 
+#include "weft/attention/backends/list.h"
 #include "weft/layers/inference/packing_for_steps.h"
 #include "weft/layers/precision.h"
 
@@ -75,8 +76,11 @@ thread_local bool keeps_packed_forms = true;
 /// against 312 ms, Zen 4), without a second copy of the weight.
 constexpr std::int64_t kManyRows = 1024;
 
-bool is_fast(at::ScalarType dtype) {
-  return dtype == at::kFloat || (dtype == at::kBFloat16 && !is_emulated(at::kCPU, dtype));
+/// Of the dtypes that oneDNN packs.
+bool packs(const at::Tensor& weight) {
+  const attention::DeviceTraits& traits = attention::traits_of(weight.device().type());
+  const at::ScalarType dtype = weight.scalar_type();
+  return traits.packs_weights && (dtype == at::kFloat || (dtype == at::kBFloat16 && !traits.is_slow_at(dtype)));
 }
 
 }  // namespace
@@ -108,9 +112,9 @@ PackingForSteps::~PackingForSteps() {
 }
 
 bool PackedWeight::serves(const at::Tensor& x, const at::Tensor& weight, std::optional<Activation> activation) {
-  const bool plain = !packing_is_off && !at::GradMode::is_enabled() && x.is_cpu() && weight.is_cpu() &&
+  const bool plain = !packing_is_off && !at::GradMode::is_enabled() && x.device() == weight.device() &&
                      weight.is_contiguous() && x.numel() >= fewest_rows * weight.size(1) &&
-                     x.scalar_type() == weight.scalar_type() && is_fast(weight.scalar_type()) &&
+                     x.scalar_type() == weight.scalar_type() && packs(weight) &&
                      product_dtype(weight) == weight.scalar_type();
   const bool known = !one_dnn_name(activation).first.empty() && !weight.is_inference();
   return plain && known && at::globalContext().userEnabledMkldnn() && operators().both();

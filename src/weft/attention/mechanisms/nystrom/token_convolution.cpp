@@ -1,20 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The gradient of the values is the convolution with the weights in reverse; that of the weights is a product of
-// blocks, summed along its diagonals.
+// The convolution with its gradients, over the backend that takes it.
 #include "weft/attention/mechanisms/nystrom/token_convolution.h"
 
-#include <ATen/ops/bmm.h>
-#include <ATen/ops/constant_pad_nd.h>
-#include <ATen/ops/conv2d.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
 #include <torch/csrc/autograd/custom_function.h>
 
-#include <algorithm>
-
-#include "weft/attention/operator/operator.h"
+#include "weft/attention/backends/list.h"
+#include "weft/attention/kept_value.h"
 #include "weft/attention/tensors.h"
-#include "weft/attention/thread_pool.h"
-#include "weft/kernels/row_convolution.h"
 
 namespace weft::attention {
 namespace {
@@ -22,98 +15,32 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-constexpr std::int64_t kLeastBlock = 64;  // rows that meet in a product of the weights' gradient
-
-bool takes_kernel(const at::Tensor& tensor) {
-  return tensor.is_cpu() && tensor.scalar_type() == at::kFloat && is_plain(tensor) &&
-         kernels::convolves_rows(kernels::chosen_isa());
-}
-
-at::Tensor with_whole_rows(const at::Tensor& tensor) {
-  return tensor.stride(3) == 1 || tensor.size(3) == 1 ? tensor : tensor.contiguous();
-}
-
-template <typename Pointer>
-kernels::Array4<Pointer> array_of(const at::Tensor& tensor, Pointer data) {
-  return {data, tensor.stride(0), tensor.stride(1), tensor.stride(2)};
-}
-
-/// added + convolution, into `output`, which may be `added`; an undefined `added` is zeros.
-void convolve_into(const at::Tensor& output, const at::Tensor& added, const at::Tensor& values,
-                   const at::Tensor& weights) {
-  const at::Tensor rows = with_whole_rows(values);
-  const at::Tensor taps = weights.contiguous();
-  kernels::RowConvolution call{.batch = rows.size(0),
-                               .heads = rows.size(1),
-                               .rows = rows.size(2),
-                               .columns = rows.size(3),
-                               .taps = taps.size(1)};
-  call.values = array_of(rows, rows.const_data_ptr<float>());
-  call.weights = taps.const_data_ptr<float>();
-  if (added.defined()) {
-    call.added = array_of(added, added.const_data_ptr<float>());
-  }
-  call.output = array_of(output, output.mutable_data_ptr<float>());
-  kernels::convolve_rows(kernels::chosen_isa(), call, kTorchThreads);
-}
-
-/// [H, taps]: the sum over batch, n and columns of gradient[n] values[n + t - taps / 2].
-at::Tensor gradient_of_weights(const at::Tensor& gradient, const at::Tensor& values, std::int64_t taps) {
-  const std::int64_t block = std::max(kLeastBlock, taps - 1);
-  const std::int64_t seen = block + taps - 1;
-  const std::int64_t missing = (block - gradient.size(2) % block) % block;
-  const at::Tensor rows = at::constant_pad_nd(gradient, {0, 0, 0, missing});
-  const at::Tensor around = at::constant_pad_nd(values, {0, 0, taps / 2, missing + taps / 2});
-  const std::int64_t heads = gradient.size(1);
-  // [B, H, blocks, D, rows] -> [H, rows, B blocks D]
-  const auto of_heads = [heads](const at::Tensor& blocks) {
-    return blocks.permute({1, 4, 0, 2, 3}).reshape({heads, blocks.size(4), -1});
-  };
-  const at::Tensor products = at::bmm(of_heads(rows.unfold(2, block, block)),
-                                      of_heads(around.unfold(2, seen, block)).transpose(1, 2));  // [H, block, seen]
-  return products.contiguous().as_strided({heads, block, taps}, {block * seen, seen + 1, 1}).sum(1);
-}
-
 struct ConvolutionFunction : torch::autograd::Function<ConvolutionFunction> {
   static at::Tensor forward(AutogradContext* context, const at::Tensor& base, const at::Tensor& values,
-                            const at::Tensor& weights) {
+                            const at::Tensor& weights, const ConvolutionRow* row) {
     context->save_for_backward({values, weights});
-    const at::Tensor output = empty_heads(values.sizes(), values.options().requires_grad(false));
-    convolve_into(output, with_whole_rows(base), values, weights);
-    return output;
+    context->saved_data["row"] = kept(row);
+    return row->forward({base, values, weights});
   }
 
   static variable_list backward(AutogradContext* context, const variable_list& gradients) {
     const c10::impl::ExcludeDispatchKeyGuard without_autocast(c10::autocast_dispatch_keyset);
     const variable_list saved = context->get_saved_variables();
-    const at::Tensor& values = saved[0];
-    const at::Tensor& weights = saved[1];
-    at::Tensor of_values;
-    at::Tensor of_weights;
-    if (context->needs_input_grad(1)) {
-      of_values = empty_heads(values.sizes(), values.options());
-      convolve_into(of_values, {}, gradients[0], weights.flip(1));
-    }
-    if (context->needs_input_grad(2)) {
-      of_weights = gradient_of_weights(gradients[0], values, weights.size(1));
-    }
-    return {gradients[0], of_values, of_weights};
+    const auto* row = kept_in<const ConvolutionRow*>(context->saved_data["row"]);
+    const ConvolutionGradients found = row->backward({{}, saved[0], saved[1]}, gradients[0],
+                                                     context->needs_input_grad(1), context->needs_input_grad(2));
+    return {gradients[0], found.values, found.weights, {}};
   }
 };
 
 }  // namespace
 
 at::Tensor add_convolution(const at::Tensor& base, const at::Tensor& values, const at::Tensor& weights) {
-  if (takes_kernel(base) && takes_kernel(values) && takes_kernel(weights)) {
-    if (any_is_followed({base, values, weights})) {
-      return ConvolutionFunction::apply(base, values, weights);
-    }
-    const at::Tensor output = with_whole_rows(base);
-    convolve_into(output, output, values, weights);
-    return output;
-  }
-  const at::Tensor rows = weights.unsqueeze(1).unsqueeze(-1);  // [H, 1, taps, 1]
-  return base + at::conv2d(values, rows, {}, {1, 1}, {weights.size(1) / 2, 0}, {1, 1}, weights.size(0));
+  const bool is_followed = any_is_followed({base, values, weights});
+  const ConvolutionCall call{base, values, weights, !is_followed};
+  const ConvolutionRow& row = backend_for(&Backend::convolution, call, "the convolution over rows").convolution;
+  return is_followed && row.backward != nullptr ? ConvolutionFunction::apply(base, values, weights, &row)
+                                                : row.forward(call);
 }
 
 }  // namespace weft::attention

@@ -11,7 +11,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "weft/attention/mechanisms/relative/relative_kernel.h"
+#include "weft/attention/mechanisms/relative/relative_layout.h"
 #include "weft/attention/mechanisms/relative/relative_product.h"
 #include "weft/attention/mechanisms/relative/wave_dropout.h"
 #include "weft/attention/mechanisms/row_lengths.h"

@@ -20,7 +20,7 @@
 #include <utility>
 
 #include "weft/attention/mechanisms/pattern_attention.h"
-#include "weft/attention/mechanisms/relative/relative_kernel.h"
+#include "weft/attention/mechanisms/relative/relative_layout.h"
 #include "weft/attention/mechanisms/relative/relative_product.h"
 #include "weft/attention/mechanisms/row_lengths.h"
 #include "weft/attention/mechanisms/settings.h"
