@@ -70,11 +70,11 @@ struct TextConfig {
               "example 2e-6; 0 leaves spans free"}
             .range(0, 1));
     visit(Field{"contrastive_weight", &C::contrastive_weight,
-                "an etc: share in the loss of telling hidden sentences from each other by their global tokens, for "
-                "example 0.2; the masked tokens have the rest"}
+                "of a model with a token for each sentence: share in the loss of telling hidden sentences from each "
+                "other by these tokens, for example 0.2; the masked tokens have the rest"}
               .range(0, 1));
     visit(Field{"hidden_sentences", &C::hidden_sentences,
-                "an etc: share of the sentences that are hidden for the contrastive loss"}
+                "of such a model: share of the sentences that are hidden for the contrastive loss"}
               .range(0.001, 1));
   }
 };

@@ -194,8 +194,8 @@ void add_init(CLI::App& parent) {
                  "config.json, or a directory that has one, whose shape is taken; flags below change it")
       ->option_text("FILE");
   add_model_argument(app, "--encoder", command->encoder,
-                     "directory of a bert, roberta or big_bird whose weights start both sides of an encoder-decoder, "
-                     "with fresh cross-attention")
+                     "directory of an encoder whose weights start both sides of an encoder-decoder, with fresh "
+                     "cross-attention; one whose layers cannot is refused")
       .option_text("DIR");
   add_model_argument(
       app, "--tokenizer", command->tokenizer,

@@ -54,10 +54,7 @@ std::size_t behind_code(const std::string& text, const std::string& code) {
 void check_own_code(const SequenceModel& model, const std::string& text, const std::string& name) {
   constexpr std::size_t kLongest = 16;
   const std::size_t end = text.starts_with(">>") ? text.find("<<") : std::string::npos;
-  if (model.tokenizer->side(text::Side::kSource).kind() != "marian") {
-    return;
-  }
-  if (end == std::string::npos || end <= 2 || end - 2 > kLongest) {
+  if (!model.tokenizer->reads_language_codes() || end == std::string::npos || end <= 2 || end - 2 > kLongest) {
     return;
   }
   const std::string word = text.substr(2, end - 2);

@@ -22,8 +22,8 @@ std::string own_code(const std::string& text, const std::vector<std::string>& co
 /// Where the text begins behind its own `code` and the blanks around it; 0 for no code.
 std::size_t behind_code(const std::string& text, const std::string& code);
 
-/// Errors: kArgument naming `name`, the code and those that there are, for a source text of a Marian model that begins
-/// with a `>>xx<<` that the model lacks: the tokeniser would make the unknown token of it.
+/// Errors: kArgument naming `name`, the code and those that there are, for a source text that begins with a
+/// `>>xx<<` that the model lacks, where the tokeniser would make the unknown token of it.
 void check_own_code(const SequenceModel& model, const std::string& text, const std::string& name);
 
 /// The languages of `codes`, the first dozen, for a message: "'de', 'fr'".

@@ -44,6 +44,7 @@ class PiecePair final : public PairTokenizer {
     return known ? std::optional(id) : std::nullopt;
   }
   std::vector<std::string> language_codes() const override { return sides_.language_codes; }
+  bool reads_language_codes() const override { return sides_.source->reads_language_codes(); }
   std::string language(Side side) const override {
     return side == Side::kSource ? sides_.source_language : sides_.target_language;
   }

@@ -54,6 +54,8 @@ class PairTokenizer {
   virtual std::optional<std::int64_t> find(std::string_view token, Side side) const = 0;
   /// `>>xx<<` of a model for several target languages, which stands before a source text; sorted.
   virtual std::vector<std::string> language_codes() const { return {}; }
+  /// Whether a `>>xx<<` at the start of a source text is one token, that of the language or the unknown one.
+  virtual bool reads_language_codes() const { return false; }
   /// The language of a side as tokenizer_config.json names it (`source_lang`, `target_lang`), or nothing.
   virtual std::string language(Side /*side*/) const { return {}; }
   /// `model_max_length` of tokenizer_config.json, or 0.

@@ -54,6 +54,7 @@ class PieceTokenizer final : public Tokenizer {
   std::string display(const std::vector<std::int64_t>& ids) const;
   std::int64_t vocabulary_size() const override { return static_cast<std::int64_t>(tokens_.size()); }
   std::string kind() const override { return parts_.kind; }
+  bool reads_language_codes() const noexcept { return parts_.rules.language_codes; }
   void save(const std::filesystem::path& directory) const override;
 
   /// The id of a piece or a token, that of the unknown one where it has none.
