@@ -13,9 +13,9 @@
 #include "weft/cli/front/help.h"
 #include "weft/cli/front/model_argument.h"
 #include "weft/cli/front/output.h"
-#include "weft/cli/front/watched_progress.h"
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
+#include "weft/core/work/watched_progress.h"
 #include "weft/training/run/checkpoint_manifest.h"
 
 namespace weft::cli {

@@ -9,9 +9,9 @@
 
 #include "weft/checkpoint/tensors.h"
 #include "weft/cli/front/output.h"
-#include "weft/cli/front/watched_progress.h"
 #include "weft/core/error.h"
 #include "weft/core/joined.h"
+#include "weft/core/work/watched_progress.h"
 
 namespace weft::cli {
 namespace {

@@ -16,13 +16,13 @@
 #include "weft/checkpoint/model_directory.h"
 #include "weft/checkpoint/open_model.h"
 #include "weft/checkpoint/patterns/load_with_attention.h"
-#include "weft/cli/front/prune/attention_file.h"
-#include "weft/cli/front/watched_progress.h"
 #include "weft/core/error.h"
 #include "weft/core/files.h"
 #include "weft/core/quote.h"
+#include "weft/core/work/watched_progress.h"
 #include "weft/data/text_corpus.h"
 #include "weft/fine_tuning/masked_text/masked_text_task.h"
+#include "weft/profile/prune/attention_file.h"
 #include "weft/tasks/task_model.h"
 #include "weft/text/unknown_tokens.h"
 #include "weft/training/evaluation/evaluate.h"
@@ -131,12 +131,12 @@ models::LanguageModel load_own(const checkpoint::OpenedModel& opened, const Lang
             "transformers");
     return checkpoint::load_like_transformers(opened);
   }
-  const std::optional<AttentionFile> file = attention_file(config.attention);
+  const std::optional<profile::AttentionFile> file = profile::attention_file(config.attention);
   if (!file) {
     return checkpoint::load_model(opened, {.attention = config.attention});
   }
   const auto [layers, heads] = opened.facts().reads.stack;
-  warn_of_other_model(*file, opened.path());
+  profile::warn_of_other_model(*file, opened.path());
   return checkpoint::load_with_attention(opened, file->of_stack(layers, heads), file->patterns.directory);
 }
 

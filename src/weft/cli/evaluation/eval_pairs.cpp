@@ -12,15 +12,15 @@
 #include "weft/cli/front/failure.h"
 #include "weft/cli/front/field_flags.h"
 #include "weft/cli/front/output.h"
-#include "weft/cli/front/prune/attention_file.h"
-#include "weft/cli/front/watched_progress.h"
 #include "weft/cli/training/task_flags.h"
 #include "weft/core/error.h"
 #include "weft/core/files.h"
 #include "weft/core/log.h"
 #include "weft/core/quote.h"
+#include "weft/core/work/watched_progress.h"
 #include "weft/fine_tuning/pairs/pair_measurement.h"
 #include "weft/formats/json_members.h"
+#include "weft/profile/prune/attention_file.h"
 #include "weft/training/run/run_of_model.h"
 
 namespace weft::cli {
@@ -71,9 +71,9 @@ void set_attention(const EvalPairsOptions& options, const checkpoint::OpenedMode
     return;
   }
   measurement.changes["attention"] = options.attention;
-  if (const std::optional<AttentionFile> file = take_attention_file(measurement.changes, true)) {
+  if (const std::optional<profile::AttentionFile> file = profile::take_attention_file(measurement.changes, true)) {
     file->check_pair(opened.facts(checkpoint::Ability::kWrite));
-    warn_of_other_model(*file, opened.path());
+    profile::warn_of_other_model(*file, opened.path());
     measurement.graphs = file->graphs();
   }
   fine_tuning::rename_shape_fields(measurement.changes);

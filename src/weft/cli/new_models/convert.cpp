@@ -20,14 +20,14 @@
 #include "weft/cli/front/help.h"
 #include "weft/cli/front/model_argument.h"
 #include "weft/cli/front/output.h"
-#include "weft/cli/front/prune/attention_file.h"
-#include "weft/cli/front/watched_progress.h"
 #include "weft/cli/new_models/family_attention.h"
 #include "weft/cli/new_models/new_directory.h"
 #include "weft/cli/new_models/print_new_model.h"
+#include "weft/core/work/watched_progress.h"
 #include "weft/models/families/encoder_rules.h"
 #include "weft/models/families/families.h"
 #include "weft/models/families/pair_rules.h"
+#include "weft/profile/prune/attention_file.h"
 #include "weft/text/hugging_face.h"
 
 namespace weft::cli {
@@ -154,7 +154,7 @@ void convert_decoder(const ConvertCommand& command, const models::Family& form,
 }
 
 // An encoder-decoder of any family with the patterns of weft prune or weft propose.
-void convert_pair_attention(const ConvertCommand& command, const AttentionFile& file,
+void convert_pair_attention(const ConvertCommand& command, const profile::AttentionFile& file,
                             const checkpoint::OpenedModel& directory) {
   file.check_pair(directory.facts(Ability::kWrite));
   const auto list = [&](const char* name) { return file.patterns.find(name)->expressions; };
@@ -184,7 +184,7 @@ void write_modules(const ConvertCommand& command, const checkpoint::OpenedModel&
 }
 
 // An encoder of any family with the patterns of weft prune or weft propose.
-void convert_encoder_attention(const ConvertCommand& command, const AttentionFile& file,
+void convert_encoder_attention(const ConvertCommand& command, const profile::AttentionFile& file,
                                const checkpoint::OpenedModel& directory) {
   const auto [layers, heads] = directory.facts(Ability::kRead).reads.stack;
   const auto& patterns = file.of_stack(layers, heads);
@@ -198,24 +198,24 @@ void convert_encoder_attention(const ConvertCommand& command, const AttentionFil
   print_new_model(command.out, model, command.json);
 }
 
-void refuse_attention(const ConvertCommand&, const AttentionFile&, const checkpoint::OpenedModel&) {
+void refuse_attention(const ConvertCommand&, const profile::AttentionFile&, const checkpoint::OpenedModel&) {
   fail(ErrorKind::kArgument, "weft convert: --attention @FILE is for encoders and encoder-decoders; `weft train ",
        "--attention @FILE` and `weft eval --attention @FILE` take the patterns of other models");
 }
 
-using ConvertAttention = void (*)(const ConvertCommand& command, const AttentionFile& file,
+using ConvertAttention = void (*)(const ConvertCommand& command, const profile::AttentionFile& file,
                                   const checkpoint::OpenedModel& directory);
 constexpr std::array kOfAttention{Way<ConvertAttention>{Ability::kPredict, refuse_attention},
                                   Way<ConvertAttention>{Ability::kDraw, refuse_attention},
                                   Way<ConvertAttention>{Ability::kWrite, convert_pair_attention},
                                   Way<ConvertAttention>{Ability::kRead, convert_encoder_attention}};
 
-void convert_attention(const ConvertCommand& command, const AttentionFile& file,
+void convert_attention(const ConvertCommand& command, const profile::AttentionFile& file,
                        const checkpoint::OpenedModel& directory) {
   require(command.given.size() == 1, "weft convert: --attention @FILE changes nothing but the patterns: expected no ",
           "other option");
   const ConvertAttention convert = way_of(directory, kOfAttention);
-  warn_of_other_model(file, directory.path());
+  profile::warn_of_other_model(file, directory.path());
   convert(command, file, directory);
 }
 
@@ -277,7 +277,7 @@ void run_convert(const ConvertCommand& command) {
   formats::update_from_json(config, command.given, "weft convert");
   require_no_model(command.out);
   const checkpoint::OpenedModel directory = checkpoint::open_model(command.directory);
-  if (const std::optional<AttentionFile> file = attention_file(config.attention)) {
+  if (const std::optional<profile::AttentionFile> file = profile::attention_file(config.attention)) {
     convert_attention(command, *file, directory);
     return;
   }

@@ -14,10 +14,10 @@
 #include "weft/cli/front/help.h"
 #include "weft/cli/front/output.h"
 #include "weft/cli/front/threads.h"
-#include "weft/cli/front/watched_progress.h"
 #include "weft/cli/propose/held_out.h"
 #include "weft/core/error.h"
 #include "weft/core/files.h"
+#include "weft/core/work/watched_progress.h"
 #include "weft/profile/propose/rewire.h"
 #include "weft/profile/prune/prune_file.h"
 

@@ -18,11 +18,11 @@
 #include "weft/cli/front/help.h"
 #include "weft/cli/front/model_argument.h"
 #include "weft/cli/front/output.h"
-#include "weft/cli/front/watched_progress.h"
 #include "weft/cli/tasks/encoder_flags.h"
 #include "weft/cli/tasks/input_tensors.h"
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
+#include "weft/core/work/watched_progress.h"
 #include "weft/training/precision.h"
 
 namespace weft::cli {

@@ -10,7 +10,6 @@
 
 #include "weft/checkpoint/open_model.h"
 #include "weft/cli/front/field_flags.h"
-#include "weft/cli/front/prune/attention_file.h"
 #include "weft/cli/training/task_flags.h"
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
@@ -19,6 +18,7 @@
 #include "weft/formats/json_members.h"
 #include "weft/hub/models.h"
 #include "weft/models/transformer_config.h"
+#include "weft/profile/prune/attention_file.h"
 #include "weft/training/distillation/config.h"
 #include "weft/training/processes/process_group.h"
 #include "weft/training/run_directory.h"
@@ -202,7 +202,7 @@ bool predicts(const checkpoint::OpenedModel& model) {
 // The folder of the graphs that the patterns of --attention @FILE name, which are then in `fields`; empty without one.
 fs::path read_attention_file(Json& fields, const std::string& task) {
   const bool pairs = fine_tuning::is_pair_task(task);
-  const std::optional<AttentionFile> file = take_attention_file(fields, pairs);
+  const std::optional<profile::AttentionFile> file = profile::take_attention_file(fields, pairs);
   if (!file) {
     return {};
   }
@@ -218,7 +218,7 @@ fs::path read_attention_file(Json& fields, const std::string& task) {
     if (pairs) {
       file->check_pair(model->facts(Ability::kWrite));
     }
-    warn_of_other_model(*file, directory);
+    profile::warn_of_other_model(*file, directory);
   } else if (!pairs) {
     const models::TransformerConfig defaults;
     file->of_stack(formats::value_or(fields, "num_hidden_layers", "weft train", defaults.num_hidden_layers),

@@ -15,8 +15,8 @@
 #include "weft/cli/front/output.h"
 #include "weft/cli/front/pattern/pattern_site.h"
 #include "weft/cli/front/threads.h"
-#include "weft/cli/front/watched_progress.h"
 #include "weft/core/error.h"
+#include "weft/core/work/watched_progress.h"
 #include "weft/inspect/cost/model_cost.h"
 #include "weft/page/figures_json.h"
 

@@ -13,9 +13,9 @@
 #include "weft/cli/front/help.h"
 #include "weft/cli/front/output.h"
 #include "weft/cli/front/pattern/pattern_site.h"
-#include "weft/cli/front/watched_progress.h"
 #include "weft/core/error.h"
 #include "weft/core/files.h"
+#include "weft/core/work/watched_progress.h"
 #include "weft/inspect/graph/sweep.h"
 #include "weft/inspect/picture/plot.h"
 

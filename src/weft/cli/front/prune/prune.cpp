@@ -13,9 +13,9 @@
 #include "weft/cli/front/help.h"
 #include "weft/cli/front/output.h"
 #include "weft/cli/front/threads.h"
-#include "weft/cli/front/watched_progress.h"
 #include "weft/core/error.h"
 #include "weft/core/log.h"
+#include "weft/core/work/watched_progress.h"
 #include "weft/profile/prune/prune_file.h"
 
 namespace weft::cli {

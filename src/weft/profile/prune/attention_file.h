@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `--attention @FILE`: the patterns of `weft prune` or `weft propose` in place of an expression.
+// Where attention is "@FILE": the patterns of `weft prune` or `weft propose` in place of an expression.
 #pragma once
 
 #include <cstdint>
@@ -12,12 +12,12 @@
 #include "weft/formats/config_json.h"
 #include "weft/profile/prune/prune_file.h"
 
-namespace weft::cli {
+namespace weft::profile {
 
-/// A file that --attention named.
+/// A file that an attention named.
 struct AttentionFile {
   std::filesystem::path path;
-  profile::PrunedPatterns patterns;
+  PrunedPatterns patterns;
 
   /// The patterns of a model of one stack. Errors: kArgument where the file is of an encoder-decoder, or has other
   /// layers or heads.
@@ -47,4 +47,4 @@ std::optional<AttentionFile> take_attention_file(formats::Json& fields, bool for
 /// elsewhere.
 void warn_of_other_model(const AttentionFile& file, const std::filesystem::path& directory);
 
-}  // namespace weft::cli
+}  // namespace weft::profile

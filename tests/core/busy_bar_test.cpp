@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A sign of life on a terminal, and none elsewhere.
-#include "weft/cli/front/watched_progress.h"
+#include "weft/core/work/watched_progress.h"
 
 #include <chrono>
 #include <thread>
@@ -9,7 +9,7 @@
 
 #include "support/terminal.h"
 
-namespace weft::cli {
+namespace weft {
 namespace {
 
 TEST(BusyBar, DrawsByItself) {
@@ -35,4 +35,4 @@ TEST(BusyBar, IsSilentWithoutATerminal) {
 }
 
 }  // namespace
-}  // namespace weft::cli
+}  // namespace weft

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The bar first: it shows the last state that there was.
-#include "weft/cli/front/watched_progress.h"
+#include "weft/core/work/watched_progress.h"
 
 #include "weft/core/error.h"
 
-namespace weft::cli {
+namespace weft {
 
 std::function<void(std::int64_t done, std::int64_t total)> WatchedProgress::callback() {
   return [this](std::int64_t done, std::int64_t total) {
@@ -15,4 +15,4 @@ std::function<void(std::int64_t done, std::int64_t total)> WatchedProgress::call
   };
 }
 
-}  // namespace weft::cli
+}  // namespace weft

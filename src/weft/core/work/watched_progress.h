@@ -10,7 +10,7 @@
 #include "weft/core/interrupt.h"
 #include "weft/core/progress.h"
 
-namespace weft::cli {
+namespace weft {
 
 /// While one lives, SIGINT and SIGTERM are waited for.
 class WatchedProgress {
@@ -40,4 +40,4 @@ class BusyBar {
   ProgressBar bar_;
 };
 
-}  // namespace weft::cli
+}  // namespace weft
