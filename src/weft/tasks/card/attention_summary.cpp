@@ -87,14 +87,14 @@ std::vector<AttentionSummary> summarize_attention(const models::TransformerConfi
 }
 
 PairAttentionSummary summarize_attention(const models::EncoderDecoderConfig& config) {
-  const auto [encoder, decoder, passes] = models::blueprint(config, {});
+  const models::PairBlueprint plan = models::blueprint(config, {});
   std::vector<LayerAttention> cross;
-  cross.reserve(decoder.blocks.size());
-  for (const layers::BlockConfig& block : decoder.blocks) {
+  cross.reserve(plan.decoder.blocks.size());
+  for (const layers::BlockConfig& block : plan.decoder.blocks) {
     cross.push_back({block.cross_attention, layers::cross_site_of(block)});
   }
-  return {summarize_attention(encoder.blocks, config.max_source_positions),
-          summarize_attention(decoder.blocks, config.max_target_positions), summarize(cross, 0)};
+  return {summarize_attention(plan.encoder.blocks, config.max_source_positions),
+          summarize_attention(plan.decoder.blocks, config.max_target_positions), summarize(cross, 0)};
 }
 
 std::string layer_range(const AttentionSummary& summary) {
