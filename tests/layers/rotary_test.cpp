@@ -10,6 +10,8 @@
 #include <utility>
 
 #include "support/expect_error.h"
+#include "weft/attention/backends/list.h"
+#include "weft/attention/backends/portable/portable_backend.h"
 #include "weft/layers/attention/split_heads.h"
 #include "weft/layers/rotary.h"
 
@@ -104,6 +106,20 @@ TEST(Rotary, ACallHasARotationForEachTable) {
   }
   EXPECT_FALSE(rotations.of(8, 0.0).defined());
   test::expect_error(ErrorKind::kArgument, {"base 7", "8 columns"}, [&] { rotations.of(8, 7.0); });
+}
+
+TEST(Rotary, IsTurnedByTheFirstBackendThatTakesIt) {
+  RotaryTable table(6, 10000.0);
+  const Rotation rotation = table.at_positions(40, 3, in_double());
+  const at::Tensor x = at::randn({2, 3, 3, 6}, in_double());
+  const at::Tensor expected = rotate(x, rotation, true);
+  const attention::Backend* const portable[] = {&attention::kPortableBackend};
+  const attention::BackendsInUse in_use(portable);
+  EXPECT_LT((rotate(x, rotation, true) - expected).abs().max().item<double>(), 1e-15);
+  const attention::Backend none{.name = "none"};
+  const attention::Backend* const nobody[] = {&none};
+  const attention::BackendsInUse nobody_in_use(nobody);
+  test::expect_error(ErrorKind::kUnsupported, {"rotation", "none: it has nothing"}, [&] { rotate(x, rotation, true); });
 }
 
 }  // namespace

@@ -2,13 +2,15 @@
 // The list: a row a backend.
 #include "weft/attention/backends/list.h"
 
-#include <cstring>
-
 #include <c10/core/Device.h>
+
+#include <algorithm>
+#include <cstring>
 
 #include "weft/attention/backends/cpu/cpu_backend.h"
 #include "weft/attention/backends/portable/portable_backend.h"
 #include "weft/core/error.h"
+#include "weft/core/joined.h"
 
 namespace weft::attention {
 namespace {
@@ -21,18 +23,20 @@ constinit std::span<const Backend* const> backends_in_use = kBackends;
 
 std::span<const Backend* const> backends() noexcept { return backends_in_use; }
 
-std::string reasons_of(const std::vector<Refusal>& refusals) {
-  std::string reasons;
-  for (std::size_t at = 0; at < refusals.size(); ++at) {
-    bool is_new = true;
-    for (std::size_t before = 0; before < at; ++before) {
-      is_new = is_new && std::strcmp(refusals[before].reason, refusals[at].reason) != 0;
-    }
-    if (is_new) {
-      reasons += concat(reasons.empty() ? "" : "; ", refusals[at].backend, ": ", refusals[at].reason);
+std::vector<Refusal> distinct(const std::vector<Refusal>& refusals) {
+  std::vector<Refusal> found;
+  for (const Refusal& refusal : refusals) {
+    const auto is_same = [&](const Refusal& other) { return std::strcmp(other.reason, refusal.reason) == 0; };
+    if (std::none_of(found.begin(), found.end(), is_same)) {
+      found.push_back(refusal);
     }
   }
-  return reasons;
+  return found;
+}
+
+std::string reasons_of(const std::vector<Refusal>& refusals) {
+  return joined(distinct(refusals), "; ",
+                [](const Refusal& refusal) { return concat(refusal.backend, ": ", refusal.reason); });
 }
 
 void refuse(const char* what, const std::vector<Refusal>& refusals) {

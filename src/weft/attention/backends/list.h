@@ -4,6 +4,7 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <vector>
 
 #include "weft/attention/backends/backend.h"
@@ -18,6 +19,9 @@ struct Refusal {
   const char* backend;
   const char* reason;
 };
+
+/// Without those whose reason another gave before.
+std::vector<Refusal> distinct(const std::vector<Refusal>& refusals);
 
 /// "NAME: REASON; NAME: REASON", each reason once.
 std::string reasons_of(const std::vector<Refusal>& refusals);

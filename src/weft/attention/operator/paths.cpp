@@ -44,7 +44,8 @@ std::string found_in(const Call& call) {
   if (refusals.empty()) {
     fail(ErrorKind::kArgument, "attention: no backend has a path ", to_string(call.path), "; ", found_in(call));
   }
-  fail(ErrorKind::kArgument, "attention: ", reasons_of(refusals), "; ", found_in(call));
+  const auto reason_of = [](const Refusal& refusal) { return refusal.reason; };
+  fail(ErrorKind::kArgument, "attention: ", joined(distinct(refusals), "; ", reason_of), "; ", found_in(call));
 }
 
 }  // namespace
