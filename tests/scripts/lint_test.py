@@ -3,6 +3,7 @@
 """scripts/lint must refuse what it forbids: every rule has a sample that fails, and a clean tree passes."""
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
