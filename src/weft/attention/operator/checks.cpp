@@ -69,7 +69,7 @@ void check_result(const char* name, const at::Tensor& tensor, at::IntArrayRef si
           tensor.sizes());
 }
 
-void check_relative(const Call& call) {
+void check_relative_term(const Call& call) {
   const at::Tensor& query = call.relative.query;
   const at::Tensor& rows = call.relative.rows;
   if (!query.defined() && !rows.defined()) {
@@ -122,7 +122,7 @@ void check_call(Call& call) {
   call.layout->check(call.query.size(0), call.query.size(1), call.query.size(2), call.key.size(2));
   check_table(call.distances, call.query);
   check_positions(call);
-  check_relative(call);
+  check_relative_term(call);
 }
 
 void check_results(const at::Tensor& query, const at::Tensor& value, const Forward& forward,
