@@ -19,6 +19,7 @@
 #include "weft/tasks/sequences/summarize.h"
 #include "weft/tasks/sequences/translate.h"
 #include "weft/tasks/viewer/view_text.h"
+#include "weft/text/pair/languages.h"
 #include "weft/text/sentences/sentences.h"
 
 namespace weft::service {
@@ -145,6 +146,22 @@ std::optional<std::string> checked_code(const tasks::SequenceModel& model, const
                               !many && model.target_language.empty() ? "" : request.target);
 }
 
+// LibreTranslate's clients leave the language of a source to the server by "auto".
+std::string source_of(const TranslateRequest& request) { return request.source == "auto" ? "" : request.source; }
+
+// What texts that are translated together have in common.
+std::string languages_in_words(const std::optional<tasks::AskedLanguages>& asked) {
+  std::string words;
+  if (asked) {
+    for (const std::vector<std::int64_t>& ids : {asked->frame.before, asked->frame.behind, {asked->target.id}}) {
+      for (const std::int64_t id : ids) {
+        words += concat(id, " ");
+      }
+    }
+  }
+  return words;
+}
+
 // Sentence by sentence, for a client that reads along.
 server::Work translation_in_pieces(const SharedPair& task, const std::string& name, TranslateRequest asked,
                                    const tasks::TranslateOptions& options) {
@@ -168,13 +185,17 @@ server::Work translate_work(const SharedPair& task, const std::string& name, con
   TranslateRequest asked = read_translate(body);
   require_target(task->model, asked);
   const tasks::TranslateOptions options{
-      .code = checked_code(task->model, asked), .split = sentences_of, .batch = task->run.batch};
+      .code = checked_code(task->model, asked),
+      .languages = tasks::framed_languages(task->model, source_of(asked), asked.target),
+      .split = sentences_of,
+      .batch = task->run.batch};
   if (requests::wants_pieces(body) || request.takes_events) {
     return translation_in_pieces(task, name, std::move(asked), options);
   }
   const server::Cost cost = requests::translate_cost(asked.inputs.texts);
   server::Work work =
-      task_work(concat(name, "/translate ", options.code.value_or("")), std::move(asked.inputs), cost,
+      task_work(concat(name, "/translate ", options.code.value_or(languages_in_words(options.languages))),
+                std::move(asked.inputs), cost,
                 [task, options](Documents documents) { return tasks::translate(task->model, documents, options); });
   work.finish = std::move(asked.shape);
   return work;
@@ -220,6 +241,16 @@ server::Work summarize_work(const SharedPair& task, const std::string& name, con
 // [{"code", "name", "targets"}]. Weft knows no names of languages but their codes; a source without one is "auto".
 formats::Json languages_of(const tasks::SequenceModel& model) {
   formats::Json targets = formats::Json::array();
+  if (const text::FramedLanguages* const known = model.tokenizer->framed_languages(); known != nullptr) {
+    formats::Json all = formats::Json::array();
+    for (const auto& [code, id] : known->ids) {
+      targets.push_back(code);
+    }
+    for (const formats::Json& code : targets) {
+      all.push_back({{"code", code}, {"name", code}, {"targets", targets}});
+    }
+    return all;
+  }
   for (const std::string& code : model.tokenizer->language_codes()) {
     targets.push_back(code.substr(2, code.size() - 4));  // >>de<<
   }

@@ -28,7 +28,10 @@ struct TranslateConfig {
   template <typename Visitor>
   static void fields(Visitor&& visit) {
     using C = TranslateConfig;
-    visit(Field{"source_lang", &C::source_lang, "language of the texts, checked against the one that the model names"});
+    visit(Field{
+        "source_lang", &C::source_lang,
+        "language of the texts: eng_Latn, en_XX, en for a model of many; else checked against the one that the model "
+        "names"});
     visit(Field{"target_lang", &C::target_lang,
                 "language to write, as the model's vocabulary has it: fr for >>fr<<; a text that begins with >>fr<< "
                 "says it itself"});
@@ -51,8 +54,10 @@ void run_translate(const TranslateCommand& command) {
   if (!task.model) {
     return;
   }
-  tasks::TranslateOptions options{.code = tasks::language_code(*task.model, config.source_lang, config.target_lang),
-                                  .batch = task.run.batch};
+  tasks::TranslateOptions options{
+      .code = tasks::language_code(*task.model, config.source_lang, config.target_lang),
+      .languages = tasks::framed_languages(*task.model, config.source_lang, config.target_lang),
+      .batch = task.run.batch};
   if (config.split_sentences) {
     options.split = [rules = text::SentenceRules{.lines = !config.document}](std::string_view document) {
       return text::find_sentences(document, rules);

@@ -272,6 +272,10 @@ AlignModel open_align_model(const checkpoint::OpenedModel& directory, const Alig
   AlignModel opened;
   opened.texts = describe_sequence_model(directory);
   opened.texts.products = options.products;
+  if (opened.texts.tokenizer->framed_languages() != nullptr) {
+    fail(ErrorKind::kUnsupported, opened.texts.name,
+         ": its texts name their languages by tokens, and an alignment of such texts is not there");
+  }
   const models::EncoderDecoderConfig config = checkpoint::load_encoder_decoder_config(directory);
   opened.site = resolved_site(options.site, config, opened.texts.name);
   // As it translates: generation_config.json first.

@@ -10,6 +10,8 @@
 #include "weft/core/joined.h"
 #include "weft/core/log.h"
 #include "weft/core/quote.h"
+#include "weft/core/system/option_name.h"
+#include "weft/text/pair/languages.h"
 
 namespace weft::tasks {
 namespace {
@@ -73,8 +75,48 @@ void check_own_code(const SequenceModel& model, const std::string& text, const s
                             : "name one of these; behind a blank it is text like any other");
 }
 
+namespace {
+
+std::string some_languages(const text::FramedLanguages& known) {
+  constexpr std::size_t kMost = 12;
+  std::vector<std::string> some;
+  for (const auto& [code, id] : known.ids) {
+    if (some.size() < kMost) {
+      some.push_back(quote(code));
+    }
+  }
+  return joined(some, ", ", [](const std::string& code) { return code; }) +
+         (known.ids.size() > kMost ? concat(" and ", known.ids.size() - kMost, " others") : std::string());
+}
+
+std::int64_t id_of_language(const SequenceModel& model, const text::FramedLanguages& known, const std::string& code,
+                            const char* does) {
+  const auto found = known.ids.find(code);
+  require(found != known.ids.end(), model.name, ": the model does not ", does, " ", Quoted(code),
+          "; its languages are ", [&] { return some_languages(known); });
+  return found->second;
+}
+
+}  // namespace
+
+std::optional<AskedLanguages> framed_languages(const SequenceModel& model, const std::string& source,
+                                               const std::string& target) {
+  const text::FramedLanguages* const known = model.tokenizer->framed_languages();
+  if (known == nullptr) {
+    return std::nullopt;
+  }
+  const std::string& writes = target.empty() ? known->target : target;
+  require(!writes.empty(), model.name, " writes several languages: name one with ", option("target_lang"), "; it has ",
+          [&] { return some_languages(*known); });
+  const std::int64_t reads = id_of_language(model, *known, source.empty() ? known->source : source, "read");
+  return AskedLanguages{known->frame_of(reads), {id_of_language(model, *known, writes, "write"), known}};
+}
+
 std::optional<std::string> language_code(const SequenceModel& model, const std::string& source,
                                          const std::string& target) {
+  if (model.tokenizer->framed_languages() != nullptr) {
+    return std::nullopt;
+  }
   check_language(model, "source", model.source_language, source);
   const std::vector<std::string> codes = model.tokenizer->language_codes();
   if (codes.empty()) {

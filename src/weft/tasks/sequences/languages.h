@@ -16,6 +16,17 @@ namespace weft::tasks {
 std::optional<std::string> language_code(const SequenceModel& model, const std::string& source,
                                          const std::string& target);
 
+/// The frame of sources in the language `source`, and the language that the targets are in, of a model whose frames
+/// name languages; empty: those that its files name.
+struct AskedLanguages {
+  text::Frame frame;
+  TargetLanguage target;
+};
+/// Nothing for a model whose frames name none. Errors: kArgument naming the model and its languages, for one that it
+/// does not have, and where nothing says what to write.
+std::optional<AskedLanguages> framed_languages(const SequenceModel& model, const std::string& source,
+                                               const std::string& target);
+
 /// The code of `codes` that `text` begins with, perhaps behind blanks, or nothing.
 std::string own_code(const std::string& text, const std::vector<std::string>& codes);
 

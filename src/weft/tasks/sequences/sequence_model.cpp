@@ -15,6 +15,7 @@
 #include "weft/generation/pair_decoder.h"
 #include "weft/generation/search/search.h"
 #include "weft/generation/settings/read_settings.h"
+#include "weft/text/pair/languages.h"
 #include "weft/training/precision.h"
 
 namespace weft::tasks {
@@ -35,26 +36,19 @@ class ModelWriter final : public Writer {
   std::vector<std::vector<Written>> write(std::span<const Ids> sources) override { return write_telling(sources, {}); }
 
   std::vector<std::vector<Written>> write_telling(std::span<const Ids> sources, const OnSettled& on_settled) override {
-    const auto [ids, mask] = padded(sources);
-    const training::AutocastGuard autocast(products_);
-    generation::PairDecoder decoder(model_, ids, mask);
-    generation::SearchRequest request{.prompts = std::vector<Ids>(sources.size(), Ids{start_}),
-                                      .sources = {sources.begin(), sources.end()},
-                                      .stops = stops_};
-    if (on_settled) {
-      request.on_settled = [&on_settled](std::int64_t prompt, std::span<const std::int64_t> ids) {
-        on_settled(static_cast<std::size_t>(prompt), ids);
-      };
-    }
-    std::vector<std::vector<Written>> written;
-    for (std::vector<generation::Sequence>& found : generation::search(decoder, request, config_)) {
-      std::vector<Written>& texts = written.emplace_back();
-      for (generation::Sequence& sequence : found) {
-        const bool cut = sequence.reason == FinishReason::kLength || sequence.reason == FinishReason::kInterrupted;
-        texts.push_back({std::move(sequence.ids), sequence.score, !cut});
-      }
-    }
-    return written;
+    return write_from(start_, config_, sources, on_settled);
+  }
+
+  // A model whose texts start with the code of one language writes another one from that one's code; the others start
+  // with a token of their own, and the code comes behind it.
+  std::vector<std::vector<Written>> write_in(const TargetLanguage& language, std::span<const Ids> sources,
+                                             const OnSettled& on_settled) override {
+    const auto& codes = language.known->ids;
+    const bool starts_with_code =
+        std::any_of(codes.begin(), codes.end(), [&](const auto& code) { return code.second == start_; });
+    generation::GenerationConfig config = config_;
+    config.forced_bos_token_id = starts_with_code ? -1 : language.id;
+    return write_from(starts_with_code ? language.id : start_, config, sources, on_settled);
   }
 
   WritingModel what_writes() const { return {model_, start_}; }
@@ -69,6 +63,30 @@ class ModelWriter final : public Writer {
   }
 
  private:
+  std::vector<std::vector<Written>> write_from(std::int64_t start, const generation::GenerationConfig& config,
+                                               std::span<const Ids> sources, const OnSettled& on_settled) {
+    const auto [ids, mask] = padded(sources);
+    const training::AutocastGuard autocast(products_);
+    generation::PairDecoder decoder(model_, ids, mask);
+    generation::SearchRequest request{.prompts = std::vector<Ids>(sources.size(), Ids{start}),
+                                      .sources = {sources.begin(), sources.end()},
+                                      .stops = stops_};
+    if (on_settled) {
+      request.on_settled = [&on_settled](std::int64_t prompt, std::span<const std::int64_t> ids) {
+        on_settled(static_cast<std::size_t>(prompt), ids);
+      };
+    }
+    std::vector<std::vector<Written>> written;
+    for (std::vector<generation::Sequence>& found : generation::search(decoder, request, config)) {
+      std::vector<Written>& texts = written.emplace_back();
+      for (generation::Sequence& sequence : found) {
+        const bool cut = sequence.reason == FinishReason::kLength || sequence.reason == FinishReason::kInterrupted;
+        texts.push_back({std::move(sequence.ids), sequence.score, !cut});
+      }
+    }
+    return written;
+  }
+
   // int64 [B, S] and the mask of what is no padding, which a single length does not need.
   std::pair<at::Tensor, at::Tensor> padded(std::span<const Ids> sources) const {
     std::size_t longest = 0;

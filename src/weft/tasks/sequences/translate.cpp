@@ -68,7 +68,7 @@ class Translation {
 
   std::vector<TaskResult> run() {
     const std::vector<Writing> written =
-        options_.on_translated ? write_in_order() : write_all(*model_.writer, sources_, options_.batch);
+        options_.on_translated ? write_in_order() : write_all(*model_.writer, sources_, options_.batch, {}, language());
     std::vector<TaskResult> results;
     results.reserve(tasks_.size());
     for (const Assignment& task : tasks_) {
@@ -81,8 +81,11 @@ class Translation {
  private:
   Ids ids_of(const Assignment& task, std::string_view stretch, const Document& document) const {
     end_piece();
-    return source_ids(model_, readable(task, stretch), document.name);
+    return options_.languages ? source_ids(model_, stretch, document.name, options_.languages->frame)
+                              : source_ids(model_, readable(task, stretch), document.name);
   }
+
+  TargetLanguage language() const { return options_.languages ? options_.languages->target : TargetLanguage{}; }
 
   // Sentences, or the whole, which then must fit.
   SplitText splitter(const Document& document, const FitsModel& fits) const {
@@ -104,7 +107,8 @@ class Translation {
     hand_on_empty(task, 0);
     while (all.size() < sources_.size()) {
       const std::size_t more = std::min(static_cast<std::size_t>(count), sources_.size() - all.size());
-      for (Writing& one : write_all(*model_.writer, std::span(sources_).subspan(all.size(), more), options_.batch)) {
+      for (Writing& one :
+           write_all(*model_.writer, std::span(sources_).subspan(all.size(), more), options_.batch, {}, language())) {
         const std::size_t source = all.size();
         all.push_back(std::move(one));
         task += hand_on(task, source, all.back()) ? 1 : 0;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "weft/tasks/documents.h"
+#include "weft/tasks/sequences/languages.h"
 #include "weft/tasks/sequences/segments.h"
 #include "weft/tasks/sequences/writer.h"
 #include "weft/tasks/task_run.h"
@@ -25,6 +26,7 @@ using OnTranslated = std::function<bool(std::size_t document, std::string_view t
 struct TranslateOptions {
   std::optional<std::string> code = {};  ///< language_code(); nothing where the model has one pair of languages, or
                                          ///< each text says it itself
+  std::optional<AskedLanguages> languages = {};  ///< framed_languages()
   SplitText split;  ///< sentences of a document; empty: a text is translated whole, and must not be too long
   BatchLimits batch = {};
   OnTranslated on_translated = {};  ///< with it sentences are translated in their order, few at first

@@ -11,15 +11,30 @@
 
 namespace weft::tasks {
 
-Ids source_ids(const SequenceModel& model, std::string_view text, const std::string& name) {
+namespace {
+
+/// Ids that `encode` makes of a text called `name`.
+template <typename Encode>
+Ids checked_ids(const SequenceModel& model, const std::string& name, const Encode& encode) {
   Ids ids;
   try {
-    ids = model.tokenizer->encode(text, text::Side::kSource);
+    ids = encode();
   } catch (const Error& error) {
     throw Error(error.kind(), concat(name, ": ", error.what()), error.hint());
   }
   model.tokenizer->check_rows(ids, text::Side::kSource, model.vocabulary, model.name);
   return ids;
+}
+
+}  // namespace
+
+Ids source_ids(const SequenceModel& model, std::string_view text, const std::string& name) {
+  return checked_ids(model, name, [&] { return model.tokenizer->encode(text, text::Side::kSource); });
+}
+
+Ids source_ids(const SequenceModel& model, std::string_view text, const std::string& name, const text::Frame& frame) {
+  return checked_ids(model, name,
+                     [&] { return frame.around(model.tokenizer->encode_unframed(text, text::Side::kSource)); });
 }
 
 std::string written_text(const SequenceModel& model, const Ids& ids) {
@@ -34,7 +49,7 @@ std::string written_text(const SequenceModel& model, const Ids& ids) {
 }
 
 std::vector<Writing> write_all(Writer& writer, std::span<const Ids> sources, const BatchLimits& limits,
-                               const OnSettled& on_settled) {
+                               const OnSettled& on_settled, const TargetLanguage& language) {
   const InterruptGuard guard;
   std::vector<std::int64_t> lengths;
   lengths.reserve(sources.size());
@@ -56,7 +71,10 @@ std::vector<Writing> write_all(Writer& writer, std::span<const Ids> sources, con
       done += lengths[source];
     }
     const auto tell = [&](std::size_t row, std::span<const std::int64_t> ids) { on_settled(batch[row], ids); };
-    std::vector<std::vector<Written>> written = on_settled ? writer.write_telling(rows, tell) : writer.write(rows);
+    std::vector<std::vector<Written>> written =
+        language.id >= 0 ? writer.write_in(language, rows, on_settled ? OnSettled(tell) : OnSettled())
+        : on_settled     ? writer.write_telling(rows, tell)
+                         : writer.write(rows);
     require(written.size() == batch.size(), "the model wrote ", written.size(), " texts for ", batch.size(),
             " sources");
     if (interrupted()) {

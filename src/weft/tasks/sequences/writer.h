@@ -31,6 +31,12 @@ struct Writing {
   std::shared_ptr<const formats::Json> computed;
 };
 
+/// The language that texts are written in, for a model whose targets begin with its token.
+struct TargetLanguage {
+  std::int64_t id = -1;                          ///< of the token; -1: nobody says
+  const text::FramedLanguages* known = nullptr;  ///< all that there are
+};
+
 /// Called with the tokens that the best text for a source will begin with, whenever there are more of them.
 using OnSettled = std::function<void(std::size_t source, std::span<const std::int64_t> ids)>;
 
@@ -43,6 +49,11 @@ class Writer {
   virtual std::vector<std::vector<Written>> write_telling(std::span<const Ids> sources,
                                                           const OnSettled& /*on_settled*/) {
     return write(sources);
+  }
+  /// The same for texts in a language.
+  virtual std::vector<std::vector<Written>> write_in(const TargetLanguage& /*language*/, std::span<const Ids> sources,
+                                                     const OnSettled& on_settled) {
+    return write_telling(sources, on_settled);
   }
   /// What was computed in the last call, for metadata: dtype, attention, global tokens.
   virtual formats::Json computed() const { return formats::Json::object(); }
@@ -68,6 +79,8 @@ struct SequenceModel {
 /// A text as the model's encoder reads it. Errors: those of the tokeniser with `name` before them; kFormat naming the
 /// model and the token for an id that the model has no row for.
 Ids source_ids(const SequenceModel& model, std::string_view text, const std::string& name);
+/// The same in `frame`, in place of that of the tokeniser.
+Ids source_ids(const SequenceModel& model, std::string_view text, const std::string& name, const text::Frame& frame);
 
 /// A text that the model wrote. Errors: kFormat naming the model, for an id that the tokeniser has no token for.
 std::string written_text(const SequenceModel& model, const Ids& ids);
@@ -75,6 +88,6 @@ std::string written_text(const SequenceModel& model, const Ids& ids);
 /// Writes for all sources, those of like lengths together, under a progress bar. Results are in the order of the
 /// sources and do not depend on the batches. Errors: kInterrupted after Ctrl-C, between two batches.
 std::vector<Writing> write_all(Writer& writer, std::span<const Ids> sources, const BatchLimits& limits,
-                               const OnSettled& on_settled = {});
+                               const OnSettled& on_settled = {}, const TargetLanguage& language = {});
 
 }  // namespace weft::tasks

@@ -27,6 +27,9 @@ std::string compose_xlm_roberta(std::string_view model, TokenizerSettings& setti
 /// T5's: behind the pieces the tokens `<extra_id_99>` to `<extra_id_0>`, as many as the settings say, where the model
 /// has none itself.
 std::string compose_t5(std::string_view model, TokenizerSettings& settings, std::string_view where);
+/// The codes of languages stand behind the pieces: those of the first model, or of mBART-50.
+std::string compose_mbart(std::string_view model, TokenizerSettings& settings, std::string_view where);
+std::string compose_mbart50(std::string_view model, TokenizerSettings& settings, std::string_view where);
 std::string compose_camembert(std::string_view model, TokenizerSettings& settings, std::string_view where);
 
 }  // namespace weft::text

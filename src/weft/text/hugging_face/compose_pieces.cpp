@@ -95,7 +95,8 @@ std::size_t unknown_place(const std::vector<Piece>& pieces, const std::string& u
 // What fairseq put in place of the first pieces of a model.
 struct FairseqLayout {
   std::vector<Piece> own;
-  std::size_t replaced = 0;  ///< pieces
+  std::size_t replaced = 0;                 ///< pieces
+  std::vector<std::string> languages = {};  ///< codes behind the pieces
 };
 
 std::vector<Piece> fairseq_pieces(std::string_view model, const FairseqLayout& layout,
@@ -110,6 +111,9 @@ std::vector<Piece> fairseq_pieces(std::string_view model, const FairseqLayout& l
   }
   std::vector<Piece> pieces = layout.own;
   pieces.insert(pieces.end(), found.begin() + static_cast<std::ptrdiff_t>(layout.replaced), found.end());
+  for (const std::string& language : layout.languages) {
+    pieces.push_back({.text = language});
+  }
   pieces.push_back({.text = name_of(settings, SpecialRole::kMask)});
   return pieces;
 }
@@ -131,8 +135,13 @@ std::string compose_fairseq(std::string_view model, const FairseqLayout& layout,
   constexpr std::size_t kUnknown = 3;
   const std::vector<Piece> pieces = fairseq_pieces(model, layout, settings, where);
   const std::string entries = pieces_text(pieces, settings, where);
+  for (const std::string& language : layout.languages) {
+    settings.extra.push_back({.content = language, .special = true});
+  }
   const AddedTokens added(settings, ids_of(pieces, where), where);
-  const Json parts = map_and_words(model, settings, two_ends_processor(settings, added), where);
+  const Json parts = map_and_words(
+      model, settings,
+      layout.languages.empty() ? two_ends_processor(settings, added) : one_end_processor(settings, added), where);
   return assemble(parts, added, unigram_text(kUnknown, entries));
 }
 
@@ -196,14 +205,44 @@ std::string compose_t5(std::string_view model, TokenizerSettings& settings, std:
   return assemble(parts, added, unigram_text(kUnknown, entries));
 }
 
+namespace {
+
+FairseqLayout xlm_roberta_layout(TokenizerSettings& settings) {
+  name_fairseq_roles(settings);
+  return {.own = {{.text = name_of(settings, SpecialRole::kBegin)},
+                  {.text = name_of(settings, SpecialRole::kPadding)},
+                  {.text = name_of(settings, SpecialRole::kEnd)},
+                  {.text = name_of(settings, SpecialRole::kUnknown)}},
+          .replaced = 3};
+}
+
+/// The languages of mBART, and those that mBART-50 has behind them, in the order of their ids.
+constexpr std::array kMbartLanguages{"ar_AR", "cs_CZ", "de_DE", "en_XX", "es_XX", "et_EE", "fi_FI", "fr_XX", "gu_IN",
+                                     "hi_IN", "it_IT", "ja_XX", "kk_KZ", "ko_KR", "lt_LT", "lv_LV", "my_MM", "ne_NP",
+                                     "nl_XX", "ro_RO", "ru_RU", "si_LK", "tr_TR", "vi_VN", "zh_CN"};
+constexpr std::array kMbart50Languages{"af_ZA", "az_AZ", "bn_IN", "fa_IR", "he_IL", "hr_HR", "id_ID", "ka_GE", "km_KH",
+                                       "mk_MK", "ml_IN", "mn_MN", "mr_IN", "pl_PL", "ps_AF", "pt_XX", "sv_SE", "sw_KE",
+                                       "ta_IN", "te_IN", "th_TH", "tl_XX", "uk_UA", "ur_PK", "xh_ZA", "gl_ES", "sl_SI"};
+
+}  // namespace
+
 std::string compose_xlm_roberta(std::string_view model, TokenizerSettings& settings, std::string_view where) {
   check_unigram(model, "XLM-RoBERTa's", kSaveOnce, where);
-  name_fairseq_roles(settings);
-  const FairseqLayout layout{.own = {{.text = name_of(settings, SpecialRole::kBegin)},
-                                     {.text = name_of(settings, SpecialRole::kPadding)},
-                                     {.text = name_of(settings, SpecialRole::kEnd)},
-                                     {.text = name_of(settings, SpecialRole::kUnknown)}},
-                             .replaced = 3};
+  return compose_fairseq(model, xlm_roberta_layout(settings), settings, where);
+}
+
+std::string compose_mbart(std::string_view model, TokenizerSettings& settings, std::string_view where) {
+  check_unigram(model, "mBART's", kSaveOnce, where);
+  FairseqLayout layout = xlm_roberta_layout(settings);
+  layout.languages = {kMbartLanguages.begin(), kMbartLanguages.end()};
+  return compose_fairseq(model, layout, settings, where);
+}
+
+std::string compose_mbart50(std::string_view model, TokenizerSettings& settings, std::string_view where) {
+  check_unigram(model, "mBART-50's", kSaveOnce, where);
+  FairseqLayout layout = xlm_roberta_layout(settings);
+  layout.languages = {kMbartLanguages.begin(), kMbartLanguages.end()};
+  layout.languages.insert(layout.languages.end(), kMbart50Languages.begin(), kMbart50Languages.end());
   return compose_fairseq(model, layout, settings, where);
 }
 

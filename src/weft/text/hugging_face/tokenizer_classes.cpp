@@ -44,6 +44,14 @@ std::string read_xlm_roberta(const TokenizerFiles& files, TokenizerSettings& set
   return compose_xlm_roberta(files.at(kFairseqFile), settings, concat(where, ": ", kFairseqFile));
 }
 
+std::string read_mbart(const TokenizerFiles& files, TokenizerSettings& settings, const std::string& where) {
+  return compose_mbart(files.at(kFairseqFile), settings, concat(where, ": ", kFairseqFile));
+}
+
+std::string read_mbart50(const TokenizerFiles& files, TokenizerSettings& settings, const std::string& where) {
+  return compose_mbart50(files.at(kFairseqFile), settings, concat(where, ": ", kFairseqFile));
+}
+
 std::string read_camembert(const TokenizerFiles& files, TokenizerSettings& settings, const std::string& where) {
   return compose_camembert(files.at(kFairseqFile), settings, concat(where, ": ", kFairseqFile));
 }
@@ -66,6 +74,8 @@ constexpr std::array kClasses{
     TokenizerClass{"T5Tokenizer", "umt5", kPiecesFile, false, read_t5},
     TokenizerClass{"T5Tokenizer", "longt5", kPiecesFile, false, read_t5},
     TokenizerClass{"XLMRobertaTokenizer", "xlm-roberta", kFairseqFile, false, read_xlm_roberta},
+    TokenizerClass{"MBartTokenizer", "mbart", kFairseqFile, false, read_mbart},
+    TokenizerClass{"MBart50Tokenizer", "", kFairseqFile, false, read_mbart50},
     TokenizerClass{"CamembertTokenizer", "camembert", kFairseqFile, false, read_camembert},
 };
 

@@ -11,6 +11,7 @@
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
 #include "weft/text/hugging_face.h"
+#include "weft/text/pair/languages.h"
 #include "weft/text/pair/piece_files.h"
 #include "weft/text/utf8.h"
 
@@ -204,17 +205,22 @@ void PairTokenizer::check_rows(const Ids& ids, Side side, std::int64_t rows, con
 }
 
 std::unique_ptr<PairTokenizer> load_pair_tokenizer(const std::filesystem::path& directory) {
+  if (is_m2m_100(directory)) {
+    return with_languages(std::make_unique<PiecePair>(read_m2m_100(directory)), directory);
+  }
   if (is_marian(directory)) {
     return std::make_unique<PiecePair>(read_marian(directory));
   }
   if (is_pegasus(directory)) {
     return std::make_unique<PiecePair>(read_pegasus(directory));
   }
-  return std::make_unique<HuggingFacePair>(std::make_shared<const HuggingFaceTokenizer>(directory), std::nullopt);
+  return with_languages(
+      std::make_unique<HuggingFacePair>(std::make_shared<const HuggingFaceTokenizer>(directory), std::nullopt),
+      directory);
 }
 
 bool has_piece_tokenizer(const std::filesystem::path& directory) {
-  return is_marian(directory) || is_pegasus(directory);
+  return is_marian(directory) || is_pegasus(directory) || is_m2m_100(directory);
 }
 
 bool has_pair_tokenizer(const std::filesystem::path& directory) {

@@ -15,6 +15,8 @@
 
 namespace weft::text {
 
+struct FramedLanguages;
+
 enum class Side { kSource, kTarget };
 
 /// Special tokens around a text.
@@ -56,6 +58,8 @@ class PairTokenizer {
   virtual std::vector<std::string> language_codes() const { return {}; }
   /// Whether a `>>xx<<` at the start of a source text is one token, that of the language or the unknown one.
   virtual bool reads_language_codes() const { return false; }
+  /// Languages that sources name in their frame and targets begin with (text/pair/languages.h); null: there are none.
+  virtual const FramedLanguages* framed_languages() const { return nullptr; }
   /// The language of a side as tokenizer_config.json names it (`source_lang`, `target_lang`), or nothing.
   virtual std::string language(Side /*side*/) const { return {}; }
   /// `model_max_length` of tokenizer_config.json, or 0.
@@ -76,11 +80,11 @@ class PairTokenizer {
 };
 
 /// The tokeniser of a model directory: Marian's (source.spm, target.spm, vocab.json), Pegasus' and BigBird-Pegasus'
-/// (spiece.model), or any that HuggingFaceTokenizer reads, which a tokenizer.json always means. Errors: kIo, kFormat,
-/// kUnsupported, naming the file.
+/// (spiece.model), M2M100's (sentencepiece.bpe.model, vocab.json), or any that HuggingFaceTokenizer reads, which a
+/// tokenizer.json always means. Errors: kIo, kFormat, kUnsupported, naming the file.
 std::unique_ptr<PairTokenizer> load_pair_tokenizer(const std::filesystem::path& directory);
 
-/// Whether the tokeniser of `directory` is Marian's, or Pegasus' without a tokenizer.json, which no
+/// Whether the tokeniser of `directory` is Marian's, or Pegasus' or M2M100's without a tokenizer.json, which no
 /// HuggingFaceTokenizer reads.
 bool has_piece_tokenizer(const std::filesystem::path& directory);
 

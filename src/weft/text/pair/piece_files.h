@@ -24,6 +24,8 @@ struct PieceSides {
 
 /// Whether `directory` has source.spm.
 bool is_marian(const std::filesystem::path& directory);
+/// Whether `directory` has the files of an M2M100Tokenizer: pieces, a table, and no tokenizer.json.
+bool is_m2m_100(const std::filesystem::path& directory);
 /// Whether it has spiece.model and no tokenizer.json, and its tokeniser class or else its model type is Pegasus'.
 bool is_pegasus(const std::filesystem::path& directory);
 
@@ -32,5 +34,7 @@ bool is_pegasus(const std::filesystem::path& directory);
 PieceSides read_marian(const std::filesystem::path& directory);
 /// spiece.model of Pegasus (the family's own tokens come before its pieces) or of BigBird-Pegasus (they are in it).
 PieceSides read_pegasus(const std::filesystem::path& directory);
+/// sentencepiece.bpe.model and vocab.json of M2M100.
+PieceSides read_m2m_100(const std::filesystem::path& directory);
 
 }  // namespace weft::text
