@@ -78,8 +78,8 @@ class InFile : public ::testing::Test {
 };
 
 TEST_F(InFile, TheTensorsSayTheHeadWhereTheConfigDoesNot) {
-  for (const char* family :
-       {"bert", "roberta", "big_bird", "nystromformer", "star_transformer", "camembert", "distilbert", "modernbert"}) {
+  for (const char* family : {"bert", "roberta", "big_bird", "nystromformer", "star_transformer", "camembert",
+                             "distilbert", "modernbert", "mpnet", "electra"}) {
     for (const Head kind : {Head::kNone, Head::kMaskedLanguageModel, Head::kSequenceClassification,
                             Head::kTokenClassification, Head::kQuestionAnswering, Head::kMultipleChoice}) {
       SCOPED_TRACE(std::string(family) + ' ' + std::string(models::to_string(kind)));

@@ -10,7 +10,8 @@ import unittest
 from encoder_program import FAMILIES, TEXT, make_model, read_safetensors, results, spoil
 from weft_program import Case, weft, weft_json
 
-MASKS = {"bert": "[MASK]", "roberta": "<mask>", "xlm-roberta": "<mask>", "distilbert": "[MASK]", "modernbert": "[MASK]",
+MASKS = {"bert": "[MASK]", "roberta": "<mask>", "xlm-roberta": "<mask>", "distilbert": "[MASK]", "modernbert": "[MASK]", "mpnet": "<mask>",
+         "electra": "[MASK]", "nomic_bert": "[MASK]",
          "longformer": "<mask>", "big_bird": "[MASK]", "nystromformer": "[MASK]", "littlebird": "[MASK]", "etc": "[MASK]",
          "star_transformer": "[MASK]"}
 LONG = " ".join(["the loom said hello"] * 40)

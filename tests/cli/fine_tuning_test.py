@@ -106,7 +106,7 @@ class ClassifyTest(FineTuningCase):
             self.assertAlmostEqual(entry["score"], line["score"], places=5)
 
     def test_every_family_and_a_head_that_is_there(self):
-        for family in ("roberta", "xlm-roberta", "distilbert", "modernbert", "longformer", "big_bird", "littlebird", "etc", "star_transformer"):
+        for family in ("roberta", "xlm-roberta", "distilbert", "modernbert", "mpnet", "electra", "nomic_bert", "longformer", "big_bird", "littlebird", "etc", "star_transformer"):
             model = self.model(family, "--labels", "none", "loom", family=family, head="sequence-classification")
             out = self.folder / f"run-{family}"
             process = weft(*self.arguments(out, "--steps", "2", model=model))

@@ -33,6 +33,7 @@ inline models::EncoderConfig small_encoder_config(const std::string& family) {
                          {"num_latents", 4},
                          {"local_radius", 4},
                          {"local_attention", 8},
+                         {"embedding_size", 12},
                          {"relative_pos_max_distance", 3},
                          {"sentence_end_ids", {5, 9}},
                          {"conv_kernel_size", 5}},

@@ -31,7 +31,7 @@ def sizes(source, columns=(4, 6, 16)):
 
 def modernbert(source, head):
     flags = {name: source.random() < 0.3 for name in ("norm_bias", "attention_bias", "mlp_bias", "classifier_bias")}
-    shape = sizes(source) | flags | {"local_attention": source.choice([1, 2, 7, 16]), "norm_eps": source.choice([1e-5, 1e-2]), "decoder_bias": source.random() < 0.7,
+    shape = sizes(source) | flags | {"num_hidden_layers": source.randrange(1, 6)} | {"local_attention": source.choice([1, 2, 7, 16]), "norm_eps": source.choice([1e-5, 1e-2]), "decoder_bias": source.random() < 0.7,
                                      "classifier_pooling": source.choice(["cls", "mean"]), "hidden_activation": source.choice(ACTIVATIONS),
                                      "classifier_activation": source.choice(ACTIVATIONS), "pad_token_id": 1, "bos_token_id": 0, "eos_token_id": 2,
                                      "cls_token_id": 0, "sep_token_id": 2}

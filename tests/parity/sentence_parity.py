@@ -165,7 +165,7 @@ def difference(found, expected, where):
 
 
 def compare_random(count, seed, folder):
-    bases = [make_model(folder / family, family, "none") for family in ("bert", "roberta", "xlm-roberta", "distilbert", "modernbert")]
+    bases = [make_model(folder / family, family, "none") for family in ("bert", "roberta", "xlm-roberta", "distilbert", "modernbert", "mpnet", "nomic_bert")]
     problems = []
     for number in range(count):
         draw = random.Random(f"{seed}/{number}")

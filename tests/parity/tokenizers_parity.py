@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 
-from transformers import BertTokenizer, BigBirdTokenizer, CamembertTokenizer, DistilBertTokenizer, PreTrainedTokenizerFast, RobertaTokenizer, XLMRobertaTokenizer
+from transformers import BertTokenizer, BigBirdTokenizer, CamembertTokenizer, DistilBertTokenizer, ElectraTokenizer, MPNetTokenizer, PreTrainedTokenizerFast, RobertaTokenizer, XLMRobertaTokenizer
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROGRAM = os.environ.get("WEFT_TEST_TEXT", str(ROOT / "build/release/bin/test_text"))
@@ -46,6 +46,8 @@ CASES = {
     "camembert-config": (CamembertTokenizer, FAIRSEQ_FILES, {"config.json": {"model_type": "camembert"}}),
     "distilbert": (DistilBertTokenizer, {"bert-base-cased-vocab.txt": "vocab.txt"}, {
         "tokenizer_config.json": {"tokenizer_class": "DistilBertTokenizer", "do_lower_case": False}}),
+    "electra": (ElectraTokenizer, {"bert-base-uncased-vocab.txt": "vocab.txt"}, {"config.json": {"model_type": "electra"}}),
+    "mpnet": (MPNetTokenizer, {str(ROOT / "tests/fixtures/tokenizers/mpnet" / name): name for name in ("vocab.txt", "tokenizer_config.json")}, {}),
     # No vocabulary of it is at hand: a small one of the same parts.
     "modernbert": (PreTrainedTokenizerFast, {str(ROOT / "tests/fixtures/tokenizers/modernbert" / name): name for name in ("tokenizer.json", "tokenizer_config.json")}, {}),
     "t5": (PreTrainedTokenizerFast, {"t5-small-tokenizer.json": "tokenizer.json"}, {}),

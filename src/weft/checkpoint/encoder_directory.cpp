@@ -7,7 +7,6 @@
 #include "weft/checkpoint/attention_files.h"
 #include "weft/checkpoint/encoder_names.h"
 #include "weft/checkpoint/encoder_weights.h"
-#include "weft/checkpoint/in_file/wrapped_names.h"
 #include "weft/checkpoint/tokenizer_files.h"
 #include "weft/core/error.h"
 #include "weft/core/files.h"
@@ -55,7 +54,7 @@ void fill_new_tensors(EncoderModel& model, const EncoderFile& file, const std::v
 
 /// Tensors of a class that nobody published, which are read by nobody here.
 void tell_of_foreign_tensors(const EncoderFile& file, const EncoderConfig& config) {
-  const std::string prefix = concat(models::encoder_rules(config).base_prefix, ".");
+  const std::string prefix = concat(models::layout_of(config).base_prefix, ".");
   std::vector<std::string> foreign;
   for (const formats::TensorInfo& info : file.file.tensors()) {
     if (!info.name.starts_with(prefix) && !is_of_a_head(config, info.name) &&
@@ -98,11 +97,9 @@ EncoderConfig load_encoder_config(const std::filesystem::path& directory) {
 EncoderConfig load_encoder_config(const OpenedModel& directory) { return directory.encoder_config(); }
 
 EncoderModel load_encoder(const OpenedModel& directory, const EncoderLoadOptions& options) {
-  const EncoderConfig read = load_encoder_config(directory);
+  EncoderConfig read = load_encoder_config(directory);
   const Head head = options.head ? *options.head : directory.head();
-  const models::EncoderRules& rules = models::encoder_rules(read);
-  const std::unique_ptr<formats::TensorFile> opened =
-      open_weights(directory.path(), anchors_of(rules.names, concat(rules.base_prefix, ".")));
+  const std::unique_ptr<formats::TensorFile> opened = open_encoder_weights(directory.path(), read);
   EncoderFile file = describe_encoder_file(*opened, read, head);
   file.new_head = options.allow_new_head;
   file.attention = options.encoder.attention;

@@ -46,13 +46,13 @@ bool starts_with_any(std::string_view name, const std::vector<std::string_view>&
 }  // namespace
 
 HuggingFaceNames hugging_face_names(const EncoderConfig& config, Head head, std::string_view parameter, bool prefixed) {
-  const models::EncoderRules& rules = models::encoder_rules(config);
+  const models::NameLayout layout = models::layout_of(config);
   HuggingFaceNames names;
-  names.parts = models::names_by_rows(rules.names, parameter, prefixed ? concat(rules.base_prefix, ".") : "", head);
+  names.parts = models::names_by_rows(layout.names, parameter, prefixed ? concat(layout.base_prefix, ".") : "", head);
   if (names.parts.empty()) {
     throw std::logic_error(concat("no Hugging Face name for ", parameter));
   }
-  if (const models::NameRow* const row = models::row_of(rules.names, parameter, head); row != nullptr) {
+  if (const models::NameRow* const row = models::row_of(layout.names, parameter, head); row != nullptr) {
     names.ones = row->ones;
     add_others(names, *row, config.tie_word_embeddings);
   }
@@ -61,11 +61,12 @@ HuggingFaceNames hugging_face_names(const EncoderConfig& config, Head head, std:
 
 bool is_passed_over(const EncoderConfig& config, std::string_view name) {
   const models::EncoderRules& rules = models::encoder_rules(config);
-  const std::string prefix = concat(rules.base_prefix, ".");
+  const models::NameLayout layout = models::layout_of(config);
+  const std::string prefix = concat(layout.base_prefix, ".");
   const std::string bare = models::without_number(name.starts_with(prefix) ? name.substr(prefix.size()) : name);
   // The tied copy of the token table, with its bias, and the bias that counts only with the copy.
-  const models::NameRow* const decoder = models::row_of(rules.names, "head.decoder", Head::kMaskedLanguageModel);
-  const models::NameRow* const bias = models::row_of(rules.names, "head.bias", Head::kMaskedLanguageModel);
+  const models::NameRow* const decoder = models::row_of(layout.names, "head.decoder", Head::kMaskedLanguageModel);
+  const models::NameRow* const bias = models::row_of(layout.names, "head.bias", Head::kMaskedLanguageModel);
   const bool of_decoder = decoder != nullptr && name.starts_with(without_end(decoder->parts.front(), "weight"));
   const bool idle_bias =
       bias != nullptr && bias->other_if_untied && !config.tie_word_embeddings && name == bias->parts.front();

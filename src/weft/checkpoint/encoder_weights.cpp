@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "weft/checkpoint/encoder_names.h"
+#include "weft/checkpoint/in_file/wrapped_names.h"
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
 #include "weft/models/families/encoder_rules.h"
@@ -16,9 +17,42 @@ using models::EncoderConfig;
 using models::EncoderModelImpl;
 using models::Head;
 
-std::string prefix_of(const EncoderConfig& config) { return concat(models::encoder_rules(config).base_prefix, "."); }
+std::string prefix_of(const EncoderConfig& config) { return concat(models::layout_of(config).base_prefix, "."); }
+
+/// How many tensors of the embeddings and of the first layer the file has under the names of this layout.
+std::size_t count_in(const formats::TensorFile& file, const models::NameLayout& layout) {
+  std::size_t count = 0;
+  for (const models::NameRow& row : layout.names) {
+    for (const std::string_view part : row.parts) {
+      if (part.starts_with('~')) {
+        for (const std::string& prefix : {std::string(), concat(layout.base_prefix, ".")}) {
+          const std::string name = models::filled_name(part, prefix, "0");
+          count += file.find(name) != nullptr || file.find(name + ".weight") != nullptr ? 1 : 0;
+        }
+      }
+    }
+  }
+  return count;
+}
 
 }  // namespace
+
+std::unique_ptr<formats::TensorFile> open_encoder_weights(const std::filesystem::path& directory,
+                                                          EncoderConfig& config) {
+  std::vector<models::NameLayout> layouts;
+  std::vector<std::string> anchors;
+  for (config.layout = 0; config.layout <= models::encoder_rules(config).other_layouts.size(); ++config.layout) {
+    layouts.push_back(models::layout_of(config));
+    const std::vector<std::string> more = anchors_of(layouts.back().names, prefix_of(config));
+    anchors.insert(anchors.end(), more.begin(), more.end());
+  }
+  std::unique_ptr<formats::TensorFile> file = open_weights(directory, anchors);
+  const auto fuller = [&](const models::NameLayout& one, const models::NameLayout& other) {
+    return count_in(*file, one) < count_in(*file, other);
+  };
+  config.layout = static_cast<std::size_t>(std::max_element(layouts.begin(), layouts.end(), fuller) - layouts.begin());
+  return file;
+}
 
 EncoderFile describe_encoder_file(const formats::TensorFile& file, const EncoderConfig& config, Head head) {
   const std::string prefix = prefix_of(config);
@@ -75,8 +109,10 @@ WeightMap encoder_weight_map(const EncoderFile& file, const EncoderConfig& confi
 
 NamedTensors encoder_tensors(const EncoderModelImpl& model) {
   WeightMap map;
+  EncoderConfig config = model.config();
+  config.layout = models::layout_of(config).is_written ? config.layout : 0;
   map.names = [&](const std::string& parameter) {
-    return hugging_face_names(model.config(), model.head(), parameter, model.head() != Head::kNone);
+    return hugging_face_names(config, model.head(), parameter, model.head() != Head::kNone);
   };
   return named_weights(model, map);
 }

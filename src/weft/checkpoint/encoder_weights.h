@@ -3,6 +3,9 @@
 // or another one.
 #pragma once
 
+#include <filesystem>
+#include <memory>
+
 #include "weft/checkpoint/weights.h"
 #include "weft/models/encoder_model.h"
 
@@ -18,6 +21,11 @@ struct EncoderFile {
   bool new_head = false;       ///< a head's tensors may be missing, and those of `attention`
   std::string attention = {};  ///< that was asked for in place of the config's
 };
+
+/// The weights of a directory, and which of the family's layouts their names have (EncoderConfig::layout). Errors: as
+/// open_weights().
+std::unique_ptr<formats::TensorFile> open_encoder_weights(const std::filesystem::path& directory,
+                                                          models::EncoderConfig& config);
 
 /// Looks at the file's names. `head` is the one that the model is to have.
 EncoderFile describe_encoder_file(const formats::TensorFile& file, const models::EncoderConfig& config,

@@ -59,6 +59,9 @@ EmbeddingsImpl::EmbeddingsImpl(const EmbeddingsConfig& config, const at::TensorO
   if (config.norm) {
     norm = register_module("norm", Norm(config.hidden_size, *config.norm, options));
   }
+  if (config.width() != config.hidden_size) {
+    project = register_module("project", Linear(config.hidden_size, config.width(), true, options));
+  }
 }
 
 at::Tensor EmbeddingsImpl::with_positions(const at::Tensor& hidden, const EmbeddingsInput& input) {
@@ -87,10 +90,7 @@ at::Tensor EmbeddingsImpl::with_positions(const at::Tensor& hidden, const Embedd
                                                   config_.positions == PositionKind::kSinusoidalHalves);
 }
 
-at::Tensor EmbeddingsImpl::forward(const EmbeddingsInput& input) {
-  const auto drop = [&](const at::Tensor& x) {
-    return is_training() ? seeded_dropout(x, config_.dropout, dropout_seed(input.seed, kDropoutLayer, 1)) : x;
-  };
+at::Tensor EmbeddingsImpl::rows_of(const EmbeddingsInput& input) {
   const at::Tensor& table = config_.shares_tokens ? input.shared_tokens : tokens;
   at::Tensor hidden = clusters ? clusters(input.ids) : at::embedding(table, input.ids, config_.padding_id);
   if (config_.token_scale != 1.0) {
@@ -100,11 +100,16 @@ at::Tensor EmbeddingsImpl::forward(const EmbeddingsInput& input) {
     // Without types every token is of type 0: one row for all.
     hidden = hidden + (input.token_types.defined() ? at::embedding(token_types, input.token_types) : token_types[0]);
   }
-  hidden = with_positions(hidden, input);
-  if (!norm) {
-    return drop(hidden);
-  }
-  return config_.dropout_before_norm ? norm(drop(hidden)) : drop(norm(hidden));
+  return with_positions(hidden, input);
+}
+
+at::Tensor EmbeddingsImpl::forward(const EmbeddingsInput& input) {
+  const auto drop = [&](const at::Tensor& x) {
+    return is_training() ? seeded_dropout(x, config_.dropout, dropout_seed(input.seed, kDropoutLayer, 1)) : x;
+  };
+  const at::Tensor rows = rows_of(input);
+  const at::Tensor hidden = !norm ? drop(rows) : config_.dropout_before_norm ? norm(drop(rows)) : drop(norm(rows));
+  return project ? project(hidden) : hidden;
 }
 
 }  // namespace weft::layers

@@ -12,6 +12,7 @@
 #include "weft/layers/adaptive/embeddings.h"
 #include "weft/layers/axial_positions.h"
 #include "weft/layers/grid_positions.h"
+#include "weft/layers/linear.h"
 #include "weft/layers/norm.h"
 
 namespace weft::layers {
@@ -32,7 +33,8 @@ enum class PositionKind {
 /// Shape of the tables and what is added to a token; validated by the model's config.
 struct EmbeddingsConfig {
   std::int64_t vocab_size = 256;
-  std::int64_t hidden_size = 256;
+  std::int64_t hidden_size = 256;  ///< columns of the tables
+  std::int64_t output_size = 0;    ///< columns that come out, through a linear layer where they are others; 0: the same
   std::int64_t maximum_length = 4096;
   PositionKind positions = PositionKind::kNone;
   AxialShape axial = {};                ///< of axial positions
@@ -48,6 +50,9 @@ struct EmbeddingsConfig {
   double token_scale = 1.0;                     ///< of the token embeddings
   bool shares_tokens = false;                   ///< the token table comes with each call
   std::optional<AdaptiveConfig> adaptive = {};  ///< tokens have a vocabulary in clusters in place of one table
+
+  /// Columns that come out.
+  std::int64_t width() const noexcept { return output_size > 0 ? output_size : hidden_size; }
 };
 
 /// One call.
@@ -59,7 +64,7 @@ struct EmbeddingsInput {
   at::Tensor shared_tokens = {};    ///< [vocab, hidden], where the config shares them
 };
 
-/// x = dropout(norm(E[id] + T[type] + P[position])); the norm in post-norm models only.
+/// x = project(dropout(norm(E[id] + T[type] + P[position]))); norm and projection where the config has them.
 class EmbeddingsImpl : public torch::nn::Module {
  public:
   EmbeddingsImpl(const EmbeddingsConfig& config, const at::TensorOptions& options);
@@ -72,9 +77,12 @@ class EmbeddingsImpl : public torch::nn::Module {
   AdaptiveEmbeddings clusters{nullptr};  ///< named `tokens`, where the vocabulary is in clusters
   AxialPositions axial{nullptr};         ///< where positions are axial
   Norm norm{nullptr};
+  Linear project{nullptr};      ///< from the width of the tables to another one
   GridPositions grid{nullptr};  ///< named `picture_positions` or `stride_positions`, where positions are of a grid
 
  private:
+  /// The sum of the tables' rows.
+  at::Tensor rows_of(const EmbeddingsInput& input);
   at::Tensor with_positions(const at::Tensor& hidden, const EmbeddingsInput& input);
 
   EmbeddingsConfig config_;

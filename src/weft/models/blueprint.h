@@ -30,7 +30,9 @@ enum class Answers {
 
 /// The layers of a family's heads, and what lies between them. Activations are those of a config, or "tanh".
 struct HeadPlan {
-  std::int64_t width = 0;   ///< columns of the last hidden states
+  std::int64_t width = 0;  ///< columns of the last hidden states
+  std::int64_t vocabulary_width =
+      0;                    ///< of the table that scores the vocabulary, and of the dense layer before; 0: width
   bool has_pooler = false;  ///< there is one under this head
   Classifier classifier = Classifier::kPooled;
   Answers answers = Answers::kProjection;

@@ -139,7 +139,7 @@ Head EncoderConfig::head(const std::string& where) const {
   const std::string_view name = architectures.front();
   // What BERT and BigBird were trained with: the masked-LM head counts, and the one for next sentences is passed over.
   if (name.starts_with(prefix) && name.substr(prefix.size()) == "ForPreTraining") {
-    return Head::kMaskedLanguageModel;
+    return encoder_rules(model_type).pretrained_head;
   }
   const auto full = [&](const HeadRow& row) { return concat(prefix, row.suffix); };
   std::vector<HeadRow> known_heads;

@@ -70,6 +70,7 @@ struct EncoderConfig {
   std::string problem_type = {};  ///< regression, single_label_classification, multi_label_classification; empty: guess
   /// Where the config was read: files that `attention` names lie below; empty is the working directory.
   std::filesystem::path directory = {};
+  std::size_t layout = 0;   ///< of the names in the file that is read, see layout_of(); not in config.json
   bool with_pooler = true;  ///< false: a file without one, under a head that does not read it; not in config.json
 
   /// Labels of a classification head.

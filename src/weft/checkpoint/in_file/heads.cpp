@@ -8,7 +8,6 @@
 
 #include "weft/checkpoint/encoder_names.h"
 #include "weft/checkpoint/encoder_weights.h"
-#include "weft/checkpoint/in_file/wrapped_names.h"
 #include "weft/core/error.h"
 #include "weft/core/joined.h"
 #include "weft/core/log.h"
@@ -96,10 +95,9 @@ bool is_settled(const EncoderConfig& config, std::optional<Head> wanted) {
 }
 
 /// Null where none can be read: whoever needs weights says why.
-std::unique_ptr<TensorFile> weights_if_there(const EncoderConfig& config, const std::filesystem::path& directory) {
-  const models::EncoderRules& rules = models::encoder_rules(config);
+std::unique_ptr<TensorFile> weights_if_there(EncoderConfig& config, const std::filesystem::path& directory) {
   try {
-    return open_weights(directory, anchors_of(rules.names, concat(rules.base_prefix, ".")));
+    return open_encoder_weights(directory, config);
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::kIo) {
       throw;

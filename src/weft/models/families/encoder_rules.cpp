@@ -119,6 +119,11 @@ const EncoderRules& encoder_rules(std::string_view name) {
   return *family->encoder;
 }
 
+NameLayout layout_of(const EncoderConfig& config) {
+  const EncoderRules& rules = encoder_rules(config);
+  return config.layout == 0 ? NameLayout{rules.base_prefix, rules.names} : rules.other_layouts.at(config.layout - 1);
+}
+
 std::vector<std::string_view> families_with(std::string_view field) {
   std::vector<std::string_view> names;
   for (const Family* family : encoder_families()) {
@@ -256,6 +261,19 @@ void complete_nothing(EncoderBatch&, const EncoderConfig&, Head, const EncoderIn
 void adapt_nothing(EncoderConfig&) {}
 at::Tensor no_first_value(const std::string&, const at::Tensor&, const EncoderModel&) { return {}; }
 void accept_as_start(const EncoderConfig&) {}
+
+void check_rotation(const EncoderConfig& config, std::string_view where) {
+  require(config.head_dim() % 2 == 0, where, ": rotary positions turn pairs of columns: expected an even number for ",
+          "each of ", config.num_attention_heads, " heads, found ", config.head_dim(), " of hidden_size ",
+          config.hidden_size);
+}
+
+void refuse_rotary_start(const EncoderConfig& config) {
+  throw Error(ErrorKind::kUnsupported,
+              concat("an encoder-decoder cannot start from a ", config.model_type,
+                     ": its positions are rotary, and those of an encoder-decoder a table"),
+              "start from a bert, roberta or big_bird");
+}
 
 Blueprint blueprint(const EncoderConfig& config, Head head, const EncoderOptions& options) {
   const EncoderRules& rules = encoder_rules(config);

@@ -61,10 +61,25 @@ void adapt_nothing(EncoderConfig& config);
 at::Tensor no_first_value(const std::string& name, const at::Tensor& target, const EncoderModel& source);
 void accept_as_start(const EncoderConfig& config);
 
+// For families with rotary positions.
+/// Each head has pairs of columns. Errors: kArgument naming `where`.
+void check_rotation(const EncoderConfig& config, std::string_view where);
+/// Errors: kUnsupported, always.
+void refuse_rotary_start(const EncoderConfig& config);
+
+/// The names in which some files have the tensors of a family.
+struct NameLayout {
+  std::string_view base_prefix;
+  std::vector<NameRow> names;
+  bool is_written = true;  ///< a model that was read from such names is written with them; else with the family's own
+};
+
 struct EncoderRules {
   std::string_view class_name;   ///< "Bert" of BertForMaskedLM
   std::string_view base_prefix;  ///< of the encoder's tensors beside a head: "bert" of bert.embeddings...
   std::vector<NameRow> names;    ///< the first row that fits a parameter counts
+  /// Other names that files have for the same tensors.
+  std::vector<NameLayout> other_layouts;
   std::vector<std::string_view> head_prefixes;  ///< that the tensors of all heads begin with
   /// What tensors begin with, behind the prefix, that files have and nobody reads; "#" is a layer's number.
   std::vector<std::string_view> idle_names = {"embeddings.position_ids", "embeddings.token_type_ids", "pooler.",
@@ -82,7 +97,9 @@ struct EncoderRules {
                              Head::kTokenClassification,
                              Head::kQuestionAnswering,
                              Head::kMultipleChoice};  ///< that `transformers` has
-  std::vector<Head> pooled_heads;                     ///< under which it gives the encoder a pooler
+  /// The head that a class "...ForPreTraining" has, beside others that nobody here reads.
+  Head pretrained_head = Head::kMaskedLanguageModel;
+  std::vector<Head> pooled_heads;  ///< under which it gives the encoder a pooler
 
   /// Rules of the family beyond those of its fields; whose heads share the hidden columns begins with check_heads().
   /// Errors: kArgument naming `where`.
@@ -144,6 +161,9 @@ std::vector<const Family*> encoder_families();
 /// The rules of that family. Errors: kArgument naming those that weft init makes.
 const EncoderRules& encoder_rules(std::string_view name);
 inline const EncoderRules& encoder_rules(const EncoderConfig& config) { return encoder_rules(config.model_type); }
+
+/// By EncoderConfig::layout: 0 is the family's own names, those behind it the other ones.
+NameLayout layout_of(const EncoderConfig& config);
 
 /// The names of families that have the field, in the order of list.inc; of those that weft init makes.
 std::vector<std::string_view> families_with(std::string_view field);

@@ -34,9 +34,11 @@ std::optional<std::string> rest_of(const NameRow& row, std::optional<Head> head,
   return rest.empty() || rest == ".weight" || rest == ".bias" ? std::optional<std::string>(rest) : std::nullopt;
 }
 
-std::string filled(std::string_view pattern, std::string_view prefix, std::string_view number) {
+}  // namespace
+
+std::string filled_name(std::string_view part, std::string_view prefix, std::string_view number) {
   std::string text;
-  for (const char letter : pattern) {
+  for (const char letter : part) {
     if (letter == '~') {
       text += prefix;
     } else if (letter == '#') {
@@ -47,8 +49,6 @@ std::string filled(std::string_view pattern, std::string_view prefix, std::strin
   }
   return text;
 }
-
-}  // namespace
 
 std::vector<std::string> names_by_rows(const std::vector<NameRow>& rows, std::string_view parameter,
                                        std::string_view prefix, std::optional<Head> head) {
@@ -61,7 +61,7 @@ std::vector<std::string> names_by_rows(const std::vector<NameRow>& rows, std::st
     std::vector<std::string> parts;
     for (const std::string_view part : row.parts) {
       if (!part.empty()) {
-        parts.push_back(filled(part, prefix, numbered.number) + *rest);
+        parts.push_back(filled_name(part, prefix, numbered.number) + *rest);
       }
     }
     return parts;

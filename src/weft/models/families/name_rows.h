@@ -36,6 +36,9 @@ std::vector<std::string> names_by_rows(const std::vector<NameRow>& rows, std::st
 const NameRow* row_of(const std::vector<NameRow>& rows, std::string_view parameter,
                       std::optional<Head> head = std::nullopt);
 
+/// A part of a row with prefix and layer's number filled in.
+std::string filled_name(std::string_view part, std::string_view prefix, std::string_view number);
+
 /// A name with its layer's number written as "#".
 std::string without_number(std::string_view name);
 

@@ -90,16 +90,19 @@ EncoderHeadImpl::EncoderHeadImpl(const EncoderConfig& config, Head head, const H
   const auto linear = [&](const char* name, std::int64_t out, bool has_bias = true) {
     return register_module(name, layers::Linear(seen, out, has_bias, options));
   };
-  const auto layer_norm = [&] { return register_module("norm", layers::Norm(width, plan.norm, options)); };
+  const auto layer_norm = [&](std::int64_t columns) {
+    return register_module("norm", layers::Norm(columns, plan.norm, options));
+  };
   if (plan.has_pooler) {
     pooler = linear("pooler", width);
   }
   const bool has_projection = projected_width(config, head) > 0;
   const bool transforms = has_projection && plan.classifier == Classifier::kTransformed;
   if (transforms || (head == Head::kMaskedLanguageModel && plan.dense_vocabulary)) {
-    dense = linear("dense", width, plan.dense_bias);
-    norm = layer_norm();
-    seen = transforms ? width : seen;
+    const std::int64_t narrow = transforms || plan.vocabulary_width == 0 ? width : plan.vocabulary_width;
+    dense = linear("dense", narrow, plan.dense_bias);
+    norm = layer_norm(narrow);
+    seen = narrow;
   }
   if (head == Head::kMaskedLanguageModel) {
     decoder = config.tie_word_embeddings ? at::Tensor()
@@ -116,7 +119,7 @@ EncoderHeadImpl::EncoderHeadImpl(const EncoderConfig& config, Head head, const H
   }
   if (head == Head::kQuestionAnswering && plan.answers == Answers::kFeedForward) {
     feed_forward = register_module("feed_forward", layers::FeedForward(answer_block(config), options));
-    norm = layer_norm();
+    norm = layer_norm(width);
   }
   if (has_projection) {
     projection = linear("projection", projected_width(config, head));

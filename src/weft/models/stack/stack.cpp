@@ -63,10 +63,10 @@ StackImpl::StackImpl(const StackConfig& config, const at::TensorOptions& options
   }
   const layers::CompanionFactory own = blocks_.empty() ? layers::CompanionFactory() : blocks_.front()->companions();
   if (const layers::CompanionFactory& make = config.companions ? config.companions : own) {
-    companions_ = make(*this, config.embeddings.hidden_size, options);
+    companions_ = make(*this, config.embeddings.width(), options);
   }
   if (config.last_norm) {
-    const std::int64_t width = config.embeddings.hidden_size * (residual_ == Residual::kStreamsJoined ? 2 : 1);
+    const std::int64_t width = config.embeddings.width() * (residual_ == Residual::kStreamsJoined ? 2 : 1);
     norm_ = register_module("norm", layers::Norm(width, *config.last_norm, options));
   }
   for (const layers::BlockConfig& block : config.blocks) {

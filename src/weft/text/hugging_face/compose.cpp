@@ -35,12 +35,9 @@ Json byte_level(bool prefix_space) {
   return {{"type", "ByteLevel"}, {"add_prefix_space", prefix_space}, {"trim_offsets", true}, {"use_regex", true}};
 }
 
-}  // namespace
-
-std::string compose_bert(std::string_view vocabulary, TokenizerSettings& settings, std::string_view where) {
-  name_roles(settings, {nullptr, nullptr, "[UNK]", "[SEP]", "[PAD]", "[CLS]", "[MASK]"});
-  const TokenIds ids = read_vocabulary_lines(vocabulary);
-  const AddedTokens added(settings, ids, where);
+// BERT's words and pieces of words, with that around a text.
+std::string word_pieces(const TokenIds& ids, const TokenizerSettings& settings, const AddedTokens& added,
+                        const Json& processor, std::string_view where) {
   // null lets lowercase decide, as in the original BERT.
   const Json strip = settings.strip_accents ? Json(*settings.strip_accents) : Json(nullptr);
   const Json parts = {{"normalizer",
@@ -50,12 +47,39 @@ std::string compose_bert(std::string_view vocabulary, TokenizerSettings& setting
                         {"strip_accents", strip},
                         {"lowercase", settings.lower_case}}},
                       {"pre_tokenizer", {{"type", "BertPreTokenizer"}}},
-                      {"post_processor", bert_processor(settings, added)},
+                      {"post_processor", processor},
                       {"decoder", {{"type", "WordPiece"}, {"prefix", "##"}, {"cleanup", true}}}};
   const std::string model = concat(
       R"({"type":"WordPiece","unk_token":)", json_string(name_of(settings, SpecialRole::kUnknown), where),
       R"(,"continuing_subword_prefix":"##","max_input_chars_per_word":100,"vocab":)", vocabulary_text(ids, where), "}");
   return assemble(parts, added, model);
+}
+
+Json roberta_processor(const TokenizerSettings& settings, const AddedTokens& added, bool prefix_space) {
+  const std::string& sep = name_of(settings, SpecialRole::kSeparator);
+  const std::string& cls = name_of(settings, SpecialRole::kClass);
+  return {{"type", "RobertaProcessing"},
+          {"sep", Json::array({sep, added.id(sep)})},
+          {"cls", Json::array({cls, added.id(cls)})},
+          {"trim_offsets", settings.trim_offsets},
+          {"add_prefix_space", prefix_space}};
+}
+
+}  // namespace
+
+std::string compose_bert(std::string_view vocabulary, TokenizerSettings& settings, std::string_view where) {
+  name_roles(settings, {nullptr, nullptr, "[UNK]", "[SEP]", "[PAD]", "[CLS]", "[MASK]"});
+  const TokenIds ids = read_vocabulary_lines(vocabulary);
+  const AddedTokens added(settings, ids, where);
+  return word_pieces(ids, settings, added, bert_processor(settings, added), where);
+}
+
+std::string compose_mpnet(std::string_view vocabulary, TokenizerSettings& settings, std::string_view where) {
+  name_roles(settings, {"<s>", "</s>", "[UNK]", "</s>", "<pad>", "<s>", "<mask>"});
+  settings.named[static_cast<std::size_t>(SpecialRole::kMask)]->strip_left = true;
+  const TokenIds ids = read_vocabulary_lines(vocabulary);
+  const AddedTokens added(settings, ids, where);
+  return word_pieces(ids, settings, added, roberta_processor(settings, added, false), where);
 }
 
 std::string compose_roberta(std::string_view vocabulary, std::string_view merges, TokenizerSettings& settings,
@@ -64,16 +88,9 @@ std::string compose_roberta(std::string_view vocabulary, std::string_view merges
   const TokenIds ids = read_vocabulary_json(vocabulary, concat(where, ": vocab.json"));
   const AddedTokens added(settings, ids, where);
   const bool prefix = settings.prefix_space.value_or(false);
-  const std::string& sep = name_of(settings, SpecialRole::kSeparator);
-  const std::string& cls = name_of(settings, SpecialRole::kClass);
   const Json parts = {{"normalizer", nullptr},
                       {"pre_tokenizer", byte_level(prefix)},
-                      {"post_processor",
-                       {{"type", "RobertaProcessing"},
-                        {"sep", Json::array({sep, added.id(sep)})},
-                        {"cls", Json::array({cls, added.id(cls)})},
-                        {"trim_offsets", settings.trim_offsets},
-                        {"add_prefix_space", prefix}}},
+                      {"post_processor", roberta_processor(settings, added, prefix)},
                       {"decoder", byte_level(true)}};
   return assemble(parts, added, byte_pairs_text(vocabulary, merges, where));
 }

@@ -13,6 +13,8 @@ namespace weft::text {
 /// The text of a tokenizer.json. Fills in the names of the roles in `settings` that the family gives and the files do
 /// not. Errors: kFormat naming `where` and the line, token or piece.
 std::string compose_bert(std::string_view vocabulary, TokenizerSettings& settings, std::string_view where);
+/// MPNet's: the same words between RoBERTa's marks.
+std::string compose_mpnet(std::string_view vocabulary, TokenizerSettings& settings, std::string_view where);
 std::string compose_roberta(std::string_view vocabulary, std::string_view merges, TokenizerSettings& settings,
                             std::string_view where);
 /// GPT-2's byte pairs: those of RoBERTa, without tokens around a text.

@@ -39,9 +39,7 @@ EncoderConfig modernbert_base() {
 
 void check_modernbert(const EncoderConfig& config, std::string_view where) {
   check_heads(config, where);
-  require(config.head_dim() % 2 == 0, where, ": rotary positions turn pairs of columns: expected an even number for ",
-          "each of ", config.num_attention_heads, " heads, found ", config.head_dim(), " of hidden_size ",
-          config.hidden_size);
+  check_rotation(config, where);
   const std::vector<std::string>& kinds = modern_of(config).layer_types;
   require(kinds.empty() || std::ssize(kinds) == config.num_hidden_layers, where, ": layer_types lists ", kinds.size(),
           " layers, but num_hidden_layers is ", config.num_hidden_layers);
@@ -114,13 +112,6 @@ Initializer modernbert_values(const EncoderConfig& config) {
   return initializer;
 }
 
-void refuse_modernbert(const EncoderConfig& config) {
-  throw Error(ErrorKind::kUnsupported,
-              concat("an encoder-decoder cannot start from a ", config.model_type,
-                     ": its positions are rotary, and those of an encoder-decoder a table"),
-              "start from a bert, roberta or big_bird");
-}
-
 EncoderRules modernbert_rules() {
   EncoderRules rules{.class_name = "ModernBert", .base_prefix = "model"};
   rules.base = modernbert_base();
@@ -158,7 +149,7 @@ EncoderRules modernbert_rules() {
   rules.initializer = modernbert_values;
   rules.costs = gated_costs;
   rules.lengthens = true;
-  rules.check_start = refuse_modernbert;
+  rules.check_start = refuse_rotary_start;
   rules.from_json = modernbert_from_json;
   rules.to_json = modernbert_to_json;
   return rules;

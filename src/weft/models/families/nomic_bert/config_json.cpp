@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+// The authors' form becomes that of transformers, which 5.23 does by the weights alone: of its fields it knows none.
+#include "weft/models/families/nomic_bert/config_json.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <utility>
+
+#include "weft/core/error.h"
+#include "weft/core/quote.h"
+#include "weft/models/families/json/encoder_json.h"
+#include "weft/models/families/nomic_bert/config.h"
+
+namespace weft::models {
+namespace {
+
+using formats::Json;
+using Names = std::pair<const char*, const char*>;
+
+/// The authors' names, and those of transformers.
+constexpr std::array kAuthors{Names{"n_embd", "hidden_size"},
+                              Names{"n_layer", "num_hidden_layers"},
+                              Names{"n_head", "num_attention_heads"},
+                              Names{"n_inner", "intermediate_size"},
+                              Names{"n_positions", "max_position_embeddings"},
+                              Names{"layer_norm_epsilon", "layer_norm_eps"},
+                              Names{"resid_pdrop", "hidden_dropout_prob"},
+                              Names{"attn_pdrop", "attention_probs_dropout_prob"},
+                              Names{"rotary_emb_base", "rope_theta"}};
+
+/// A field of the authors', and the value that Weft computes with.
+struct Fixed {
+  const char* name;
+  double value;
+};
+constexpr std::array kFixed{
+    Fixed{"num_experts", 0},           Fixed{"moe_every_n_layers", 0},  Fixed{"prenorm", 0},
+    Fixed{"parallel_block", 0},        Fixed{"rotary_emb_fraction", 1}, Fixed{"rotary_emb_interleaved", 0},
+    Fixed{"rotary_emb_scale_base", 0}, Fixed{"qkv_proj_bias", 0},       Fixed{"mlp_fc1_bias", 0},
+    Fixed{"mlp_fc2_bias", 0},          Fixed{"use_rms_norm", 0},        Fixed{"causal", 0}};
+
+const Json* find(const Json& json, const char* name) {
+  const auto found = json.find(name);
+  return found == json.end() || found->is_null() ? nullptr : &*found;
+}
+
+std::string shown(const Json& value) { return quote(value.dump(-1, ' ', true, Json::error_handler_t::replace)); }
+
+void require_fixed(const Json& json, std::string_view where) {
+  for (const auto& [name, value] : kFixed) {
+    const Json* const found = find(json, name);
+    if (found == nullptr) {
+      continue;
+    }
+    const bool is_number = found->is_number() || found->is_boolean();
+    const double given = found->is_boolean() ? (found->get<bool>() ? 1.0 : 0.0)
+                         : is_number         ? found->get<double>()
+                                             : -1.0;
+    if (given != value) {
+      fail(ErrorKind::kUnsupported, where, ": ", name, " is ", shown(*found), ", but Weft computes a nomic_bert with ",
+           value, " alone");
+    }
+  }
+}
+
+/// "swiglu" is silu in the gate.
+const char* inside_of(const Json& json, std::string_view where) {
+  const Json* const found = find(json, "activation_function");
+  if (found == nullptr || *found == "swiglu") {
+    return "silu";
+  }
+  if (*found != "geglu") {
+    fail(ErrorKind::kUnsupported, where, ": activation_function must be \"swiglu\" or \"geglu\", found ",
+         shown(*found));
+  }
+  return "gelu";
+}
+
+Json of_authors(const Json& json, std::string_view where) {
+  require_fixed(json, where);
+  Json made = json;
+  for (const auto& [theirs, ours] : kAuthors) {
+    if (const Json* const found = find(json, theirs)) {
+      made[ours] = *found;
+    }
+  }
+  made["hidden_act"] = inside_of(json, where);
+  // Beyond what the model was trained for, their program changes the base with the length of each text.
+  const Json* const scale = find(json, "rotary_scaling_factor");
+  const Json* const trained = find(json, "max_trained_positions");
+  const Json* const longest = find(made, "max_position_embeddings");
+  if (scale != nullptr && trained != nullptr && trained->is_number_integer() && longest != nullptr &&
+      longest->is_number_integer()) {
+    made["max_position_embeddings"] = std::min(trained->get<std::int64_t>(), longest->get<std::int64_t>());
+  }
+  return made;
+}
+
+/// rope_parameters of transformers as one number.
+void flatten_rotation(Json& json, std::string_view where) {
+  for (const char* name : {"rope_parameters", "rope_scaling"}) {
+    const Json* const rope = find(json, name);
+    if (rope == nullptr) {
+      continue;
+    }
+    const bool plain = rope->is_object() && (!rope->contains("rope_type") || rope->at("rope_type") == "default") &&
+                       (!rope->contains("partial_rotary_factor") || rope->at("partial_rotary_factor") == 1.0);
+    if (!plain) {
+      fail(ErrorKind::kUnsupported, where, ": ", name, " must have rope_type \"default\" and turn whole heads, found ",
+           shown(*rope));
+    }
+    if (const Json* const theta = find(*rope, "rope_theta")) {
+      json["rope_theta"] = Json(*theta);
+    }
+  }
+  if (find(json, "rope_theta") == nullptr) {
+    json.erase("rope_theta");
+  }
+}
+
+void require_whole_heads(const Json& json, const EncoderConfig& config, std::string_view where) {
+  const Json* const columns = find(json, "head_dim");
+  if (columns != nullptr && (!columns->is_number_integer() ||
+                             columns->get<std::int64_t>() * config.num_attention_heads != config.hidden_size)) {
+    fail(ErrorKind::kUnsupported, where, ": head_dim is ", shown(*columns), ", but hidden_size ", config.hidden_size,
+         " is shared among num_attention_heads ", config.num_attention_heads);
+  }
+}
+
+}  // namespace
+
+EncoderConfig nomic_bert_from_json(const Json& json, std::string_view where, const std::filesystem::path& directory) {
+  Json flat = find(json, "n_embd") != nullptr ? of_authors(json, where) : json;
+  flatten_rotation(flat, where);
+  EncoderConfig config = encoder_fields_from_json(flat, where, directory);
+  require_whole_heads(json, config, where);
+  return config;
+}
+
+Json nomic_bert_to_json(const EncoderConfig& config, Head head) {
+  Json json = encoder_fields_to_json(config, head);
+  json["rope_parameters"] = {{"rope_theta", json["rope_theta"]}, {"rope_type", "default"}};
+  json.erase("rope_theta");
+  return json;
+}
+
+}  // namespace weft::models
