@@ -12,7 +12,7 @@ RUN make build && cmake --install build/release --prefix /opt/weft --strip \
 
 FROM debian:12-slim
 # hadolint ignore=DL3008
-RUN apt-get update && apt-get install --yes --no-install-recommends ca-certificates libcairo2 libcurl4 libgomp1 libpng16-16 zlib1g && rm -rf /var/lib/apt/lists/*
+RUN apt-get update && apt-get install --yes --no-install-recommends ca-certificates libcairo2 libcurl4 libgomp1 libpng16-16 libsqlite3-0 zlib1g && rm -rf /var/lib/apt/lists/*
 COPY --from=build /opt/weft /opt/weft
 ENV PATH=/opt/weft/bin:$PATH
 WORKDIR /work

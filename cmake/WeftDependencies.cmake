@@ -47,6 +47,16 @@ add_library(weft_curl INTERFACE)
 target_include_directories(weft_curl SYSTEM INTERFACE ${CURL_INCLUDE_DIR})
 target_link_libraries(weft_curl INTERFACE ${CMAKE_DL_LIBS})
 
+# One's own texts, and the index of their words: its header only. store/file/sqlite_library.cpp opens the library with the first store.
+find_path(SQLITE_INCLUDE_DIR sqlite3.h)
+mark_as_advanced(SQLITE_INCLUDE_DIR)
+if(NOT SQLITE_INCLUDE_DIR)
+  message(FATAL_ERROR "SQLite's header was not found: run scripts/setup, or install libsqlite3-dev.")
+endif()
+add_library(weft_sqlite INTERFACE)
+target_include_directories(weft_sqlite SYSTEM INTERFACE ${SQLITE_INCLUDE_DIR})
+target_link_libraries(weft_sqlite INTERFACE ${CMAKE_DL_LIBS})
+
 find_path(CAIRO_INCLUDE_DIR cairo.h PATH_SUFFIXES cairo)
 find_library(CAIRO_LIBRARY cairo)
 mark_as_advanced(CAIRO_INCLUDE_DIR CAIRO_LIBRARY)

@@ -12,7 +12,7 @@ set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION science)
 # By hand: dpkg-shlibdeps would ask for a package of LibTorch, and there is none.
 set(CPACK_DEBIAN_PACKAGE_DEPENDS "libc6 (>= 2.36), libstdc++6 (>= 12), libgcc-s1, libgomp1, libcairo2, libpng16-16, zlib1g")
-# Opened when a model is downloaded by name.
-set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "ca-certificates, libcurl4")
+# Opened when a model is downloaded by name, and when texts are searched.
+set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "ca-certificates, libcurl4, libsqlite3-0")
 set(CPACK_DEBIAN_PACKAGE_SUGGESTS "bash-completion, man-db")
 include(CPack)

@@ -60,35 +60,37 @@ std::vector<double> ranked_relevance(std::vector<RankedText> texts) {
   return relevance;
 }
 
-std::optional<double> ndcg(std::span<const double> ranked, std::size_t depth) {
+std::optional<double> ndcg(std::span<const double> ranked, std::size_t depth, std::span<const double> missed) {
   const std::span<const double> first = first_ranks(ranked, depth);
-  if (relevant_among(ranked) == 0) {
+  if (relevant_among(ranked) + relevant_among(missed) == 0) {
     return std::nullopt;
   }
   std::vector<double> best(ranked.begin(), ranked.end());
+  best.insert(best.end(), missed.begin(), missed.end());
   std::sort(best.begin(), best.end(), std::greater<>());
   return discounted(first) / discounted(first_ranks(best, depth));
 }
 
-std::optional<double> reciprocal_rank(std::span<const double> ranked, std::size_t depth) {
+std::optional<double> reciprocal_rank(std::span<const double> ranked, std::size_t depth,
+                                      std::span<const double> missed) {
   const std::span<const double> first = first_ranks(ranked, depth);
-  if (relevant_among(ranked) == 0) {
+  if (relevant_among(ranked) + relevant_among(missed) == 0) {
     return std::nullopt;
   }
   const auto found = std::find_if(first.begin(), first.end(), is_relevant);
   return found == first.end() ? 0.0 : 1.0 / static_cast<double>(found - first.begin() + 1);
 }
 
-std::optional<double> recall(std::span<const double> ranked, std::size_t depth) {
+std::optional<double> recall(std::span<const double> ranked, std::size_t depth, std::span<const double> missed) {
   const std::span<const double> first = first_ranks(ranked, depth);
-  const std::size_t relevant = relevant_among(ranked);
+  const std::size_t relevant = relevant_among(ranked) + relevant_among(missed);
   if (relevant == 0) {
     return std::nullopt;
   }
   return static_cast<double>(relevant_among(first)) / static_cast<double>(relevant);
 }
 
-std::optional<double> average_precision(std::span<const double> ranked) {
+std::optional<double> average_precision(std::span<const double> ranked, std::span<const double> missed) {
   double sum = 0.0;
   std::size_t found = 0;
   for (std::size_t i = 0; i < ranked.size(); ++i) {
@@ -97,20 +99,21 @@ std::optional<double> average_precision(std::span<const double> ranked) {
       sum += static_cast<double>(found) / static_cast<double>(i + 1);
     }
   }
-  return found == 0 ? std::nullopt : std::optional(sum / static_cast<double>(found));
+  const std::size_t relevant = found + relevant_among(missed);
+  return relevant == 0 ? std::nullopt : std::optional(sum / static_cast<double>(relevant));
 }
 
-void RankingAverage::add(std::span<const double> ranked) {
-  const std::optional<double> precision = average_precision(ranked);
+void RankingAverage::add(std::span<const double> ranked, std::span<const double> missed) {
+  const std::optional<double> precision = average_precision(ranked, missed);
   if (!precision) {
     ++unanswered_;
     return;
   }
   precision_.push_back(*precision);
-  ndcg_.push_back(ndcg(ranked, kDepth).value_or(0.0));
-  first_.push_back(reciprocal_rank(ranked, kDepth).value_or(0.0));
+  ndcg_.push_back(ndcg(ranked, kDepth, missed).value_or(0.0));
+  first_.push_back(reciprocal_rank(ranked, kDepth, missed).value_or(0.0));
   for (std::size_t i = 0; i < kRecallDepths.size(); ++i) {
-    recall_[i].push_back(recall(ranked, kRecallDepths[i]).value_or(0.0));
+    recall_[i].push_back(recall(ranked, kRecallDepths[i], missed).value_or(0.0));
   }
 }
 

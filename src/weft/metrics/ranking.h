@@ -25,17 +25,18 @@ std::vector<RankedText> ranked(std::vector<RankedText> texts);
 /// Their relevances in this order.
 std::vector<double> ranked_relevance(std::vector<RankedText> texts);
 
-// Of one query: relevances in the order of rank, with those of all its relevant texts among them. Nothing where no text
-// is relevant. Errors: kArgument for a depth of 0.
+// Of one query: relevances in the order of rank, and of the texts that were judged and not ranked (`missed`), which are
+// behind all ranks. Nothing where no text is relevant. Errors: kArgument for a depth of 0.
 
 /// The sum of relevance / log2(rank + 1) over the first `depth` ranks, divided by that of the best order.
-std::optional<double> ndcg(std::span<const double> ranked, std::size_t depth);
+std::optional<double> ndcg(std::span<const double> ranked, std::size_t depth, std::span<const double> missed = {});
 /// 1 / rank of the first relevant text, 0 where it is below `depth`.
-std::optional<double> reciprocal_rank(std::span<const double> ranked, std::size_t depth);
+std::optional<double> reciprocal_rank(std::span<const double> ranked, std::size_t depth,
+                                      std::span<const double> missed = {});
 /// The part of the relevant texts that the first `depth` ranks hold.
-std::optional<double> recall(std::span<const double> ranked, std::size_t depth);
-/// The mean over the relevant texts of the precision at their ranks.
-std::optional<double> average_precision(std::span<const double> ranked);
+std::optional<double> recall(std::span<const double> ranked, std::size_t depth, std::span<const double> missed = {});
+/// The mean over the relevant texts of the precision at their ranks, 0 for those that were missed.
+std::optional<double> average_precision(std::span<const double> ranked, std::span<const double> missed = {});
 
 /// Means over the queries that have a relevant text, in NumPy's order of sums (sums.h).
 struct RankingFigures {
@@ -52,8 +53,8 @@ struct RankingFigures {
 /// Takes one query after another.
 class RankingAverage {
  public:
-  /// `ranked` as above.
-  void add(std::span<const double> ranked);
+  /// `ranked` and `missed` as above.
+  void add(std::span<const double> ranked, std::span<const double> missed = {});
   /// Nothing where no query has a relevant text.
   std::optional<RankingFigures> figures() const;
 

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "weft/store/corpus/corpus_reader.h"
+
+#include <array>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include "weft/core/error.h"
+#include "weft/core/system/option_name.h"
+#include "weft/readers/byte_source.h"
+#include "weft/readers/file_list.h"
+#include "weft/readers/input/file_kind.h"
+#include "weft/readers/text_source.h"
+
+namespace weft::store {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::array<std::string_view, 6> kIdFields = {"_id", "id", "doc_id", "docid", "pid", "name"};
+constexpr std::array<std::string_view, 2> kBeirFiles = {"corpus.jsonl", "corpus.jsonl.gz"};
+
+// The value of an id's field; empty where it is none.
+std::string id_text(const formats::Json& value) {
+  if (value.is_string()) {
+    return value.get<std::string>();
+  }
+  return value.is_number_integer() ? value.dump() : std::string();
+}
+
+std::string id_of(const formats::Json& fields) {
+  for (const std::string_view name : kIdFields) {
+    if (const auto found = fields.find(name); found != fields.end()) {
+      if (std::string id = id_text(*found); !id.empty()) {
+        return id;
+      }
+    }
+  }
+  return {};
+}
+
+std::string title_of(const formats::Json& fields) {
+  const auto found = fields.find("title");
+  return found != fields.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
+// What a file is to be read as; "text" for one text.
+std::string corpus_format(readers::ByteSource& bytes, const CorpusOptions& options) {
+  if (options.format != "auto") {
+    return options.format;
+  }
+  const readers::FileKind kind = readers::decide_kind(bytes, {options.text_field});
+  return kind.sure ? kind.format : "text";
+}
+
+}  // namespace
+
+CorpusReader::CorpusReader(const std::vector<std::string>& paths, const CorpusOptions& options) : options_(options) {
+  require(!paths.empty(), "no texts were given: expected files or folders");
+  for (const std::string& path : paths) {
+    add_sources(path);
+  }
+}
+
+void CorpusReader::add_sources(const std::string& path) {
+  std::error_code ignored;
+  if (!fs::is_directory(path, ignored)) {
+    sources_.push_back({readers::list_files({path}).front(), path});
+    return;
+  }
+  for (const std::string_view name : kBeirFiles) {
+    if (const fs::path file = fs::path(path) / name; fs::is_regular_file(file, ignored)) {
+      sources_.push_back({file, std::string(name)});
+      return;
+    }
+  }
+  for (const fs::path& file : readers::list_files({path})) {
+    sources_.push_back({file, file.lexically_relative(path).generic_string()});
+  }
+}
+
+bool CorpusReader::open_next() {
+  records_.reset();
+  if (next_ == sources_.size()) {
+    return false;
+  }
+  const Source& source = sources_[next_++];
+  number_ = 0;
+  readers::ByteSource bytes(source.file);
+  const std::string format = corpus_format(bytes, options_);
+  if (format == "squad" || format == "conll") {
+    throw Error(ErrorKind::kUnsupported, concat(bytes.name(), ": is ", format, ", whose records are no texts with ids"),
+                concat(option("format"), " lines reads each line as a text"));
+  }
+  if (format != "text") {
+    records_.emplace(std::move(bytes), readers::InputTextOptions{
+                                           .format = format, .text_field = options_.text_field, .keep_fields = true});
+    return true;
+  }
+  CorpusText text{.id = source.id, .where = bytes.name(), .whole = true};
+  text.text = readers::read_whole_text(std::move(bytes));
+  readers::check_utf8(text.text, text.where);
+  whole_ = std::move(text);
+  return true;
+}
+
+void CorpusReader::take(readers::InputText& record, CorpusText& text) const {
+  readers::check_utf8(record.first, record.where);
+  text = {.id = {}, .title = {}, .text = std::move(record.first), .where = std::move(record.where)};
+  if (record.fields.is_object()) {
+    text.id = id_of(record.fields);
+    text.title = title_of(record.fields);
+  }
+  if (text.id.empty()) {
+    text.id = concat(sources_[next_ - 1].id, ':', number_);
+  }
+}
+
+bool CorpusReader::read(CorpusText& text) {
+  while (true) {
+    if (whole_) {
+      text = std::move(*whole_);
+      whole_.reset();
+      return true;
+    }
+    readers::InputText record;
+    if (records_) {
+      ++number_;
+      if (records_->next(record)) {
+        take(record, text);
+        return true;
+      }
+    }
+    if (!open_next()) {
+      return false;
+    }
+  }
+}
+
+bool CorpusReader::next(CorpusText& text) {
+  while (true) {
+    try {
+      const bool found = read(text);
+      report_.records += found ? 1 : 0;
+      return found;
+    } catch (const readers::MalformedRecord& error) {
+      if (!options_.skip_malformed) {
+        throw;
+      }
+      if (report_.skipped++ == 0) {
+        report_.first_skipped = error.what();
+      }
+    }
+  }
+}
+
+}  // namespace weft::store
