@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`weft rerank` against CrossEncoder of sentence-transformers, on 40 random cross-encoders of five families, of odd sizes, saved by
 the library or as older versions wrote them, with several activations and prompts; pairs of odd lengths, one token, none, and
-too long ones, which both cut. Scores agree to 1e-5.
+too long ones, which both cut. Scores are those of the library's model in float64, as near as the library's own in float32.
 """
 import json
 import os
@@ -20,6 +20,8 @@ import transformers  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 WEFT = os.environ.get("WEFT_BINARY", str(ROOT / "build/release/bin/weft"))
+# Of a score. Weights this wild (0.4) make scores of attention in the dozens, of which float32 loses some 1e-5 in a layer, and ELU, LogSigmoid
+# and the identity show that where the others flatten it: such a model may be as far from float64 as twice what the library is itself.
 TOLERANCE = 1e-5
 COUNT = 40
 ACTIVATIONS = [torch.nn.Sigmoid, torch.nn.Identity, torch.nn.Tanh, torch.nn.ReLU, torch.nn.LeakyReLU, torch.nn.ELU, torch.nn.Softplus, torch.nn.Softsign, torch.nn.LogSigmoid]
@@ -71,8 +73,9 @@ def texts(draw):
 
 
 def compare(draw, directory):
-    """The largest difference over two queries, and whether the orders agree but for scores as close as that."""
-    model = CrossEncoder(str(directory), device="cpu")
+    """How far scores are from those in float64, in parts of what is allowed, over two queries."""
+    single, double = CrossEncoder(str(directory), device="cpu"), CrossEncoder(str(directory), device="cpu")
+    double.model.double()
     queries = [{"query": draw.choice(["we see the loom", "", "who?", "the thread " * 20]), "texts": texts(draw)} for _ in range(2)]
     lines = "".join(json.dumps(query) + "\n" for query in queries)
     process = subprocess.run([WEFT, "rerank", directory, "--queries", "-", "--truncate", "--json"], input=lines, capture_output=True, text=True, check=False)
@@ -80,11 +83,13 @@ def compare(draw, directory):
         return process.stderr
     largest = 0.0
     for query, line in zip(queries, process.stdout.splitlines()):
-        theirs = model.predict([(query["query"], text) for text in query["texts"]]).tolist()
+        pairs = [(query["query"], text) for text in query["texts"]]
+        theirs, exact = single.predict(pairs).tolist(), double.predict(pairs).tolist()
         found = json.loads(line)["result"]
-        if sorted(entry["index"] for entry in found) != list(range(len(theirs))):
+        if sorted(entry["index"] for entry in found) != list(range(len(exact))):
             return f"indices {[entry['index'] for entry in found]}"
-        largest = max(largest, max(abs(entry["score"] - theirs[entry["index"]]) for entry in found))
+        allowed = max(TOLERANCE, 2 * max(abs(score - right) for score, right in zip(theirs, exact)))
+        largest = max(largest, max(abs(entry["score"] - exact[entry["index"]]) for entry in found) / allowed)
     return largest
 
 
@@ -95,12 +100,12 @@ def main():
             draw = random.Random(number)
             directory, what = make_directory(draw, pathlib.Path(name), number)
             found = compare(draw, directory)
-            if isinstance(found, str) or found > TOLERANCE:
+            if isinstance(found, str) or found > 1:
                 failed += 1
                 print(f"cross-encoder {number} ({what}): {found}")
             else:
                 largest = max(largest, found)
-    print(f"{COUNT - failed} of {COUNT} cross-encoders agree with CrossEncoder; largest difference {largest:.1e}")
+    print(f"{COUNT - failed} of {COUNT} cross-encoders agree with CrossEncoder; the largest difference is {largest:.2f} of what is allowed")
     return 1 if failed else 0
 
 
