@@ -20,15 +20,11 @@ std::string read_words(const TokenizerFiles& files, TokenizerSettings& settings,
   return compose_bert(files.at(kWordsFile), settings, where);
 }
 
-<<<<<<< Updated upstream
-const std::string& merges_of(const TokenizerFiles& files, const std::string& where) {
-=======
 std::string read_mpnet(const TokenizerFiles& files, TokenizerSettings& settings, const std::string& where) {
   return compose_mpnet(files.at(kWordsFile), settings, where);
 }
 
-std::string read_byte_pairs(const TokenizerFiles& files, TokenizerSettings& settings, const std::string& where) {
->>>>>>> Stashed changes
+const std::string& merges_of(const TokenizerFiles& files, const std::string& where) {
   const auto merges = files.find("merges.txt");
   if (merges == files.end()) {
     fail(ErrorKind::kIo, where, ": ", kPairsFile, " needs merges.txt beside it");
@@ -71,14 +67,10 @@ std::string read_t5(const TokenizerFiles& files, TokenizerSettings& settings, co
 constexpr std::array kClasses{
     TokenizerClass{"BertTokenizer", "bert", kWordsFile, true, read_words},
     TokenizerClass{"DistilBertTokenizer", "distilbert", kWordsFile, false, read_words},
-<<<<<<< Updated upstream
-    TokenizerClass{"RobertaTokenizer", "roberta", kPairsFile, false, read_byte_pairs, true},
-=======
     TokenizerClass{"ElectraTokenizer", "electra", kWordsFile, true, read_words},
     TokenizerClass{"BertTokenizer", "nomic_bert", kWordsFile, true, read_words},
     TokenizerClass{"MPNetTokenizer", "mpnet", kWordsFile, false, read_mpnet},
-    TokenizerClass{"RobertaTokenizer", "roberta", kPairsFile, false, read_byte_pairs},
->>>>>>> Stashed changes
+    TokenizerClass{"RobertaTokenizer", "roberta", kPairsFile, false, read_byte_pairs, true},
     TokenizerClass{"LongformerTokenizer", "longformer", kPairsFile, false, read_byte_pairs},
     TokenizerClass{"BartTokenizer", "bart", kPairsFile, false, read_byte_pairs},
     TokenizerClass{"LEDTokenizer", "led", kPairsFile, false, read_byte_pairs},
