@@ -64,7 +64,8 @@ TEST(EncodeDocument, AQuestionThatLeavesNoRoom) {
   const Document document{kEight, "the loom", "story"};
   const LengthRule rule{
       .maximum = 10, .stride = 0, .overflow = Overflow::kWindows, .side = text::Truncation::kOnlySecond};
-  expect_error(ErrorKind::kArgument, {"story"}, [&] { encode_document(bert(), document, rule); });
+  expect_error(ErrorKind::kArgument, {"story: the text in front of it", "of the 10 tokens", "but windows share 0"},
+               [&] { encode_document(bert(), document, rule); });
   expect_error(ErrorKind::kArgument, {"story", "room"}, [&] {
     encode_document(bert(), {kEight, {}, "story"}, {.maximum = 5, .stride = 3, .overflow = Overflow::kWindows});
   });

@@ -45,6 +45,21 @@ void order_windows(std::vector<text::Encoding>& windows) {
       concat(where, ": ", tokens, " tokens, but ", rule.model, " takes at most ", rule.maximum, " at once"), rule.hint);
 }
 
+// Windows over the second of two texts all begin with the first one, and go on by what is left beyond the stride.
+void check_room(const Document& document, const text::Encoding& whole, const LengthRule& rule) {
+  if (!document.second || rule.side != text::Truncation::kOnlySecond) {
+    return;
+  }
+  const std::int64_t taken = std::ssize(whole.ids) - std::ranges::count(whole.sequences, std::int64_t{1});
+  const std::int64_t room = std::max<std::int64_t>(0, rule.maximum - taken);
+  if (room <= rule.stride) {
+    throw UnfitText(
+        concat(document.name, ": the text in front of it (a question, a query) takes ", taken, " of the ", rule.maximum,
+               " tokens of a window, which leaves room for ", room, ", but windows share ", rule.stride),
+        concat("shorten that text, or have windows share less with ", option("stride")));
+  }
+}
+
 }  // namespace
 
 std::vector<Document> with_prompt(std::span<const Document> documents, const std::string& prompt) {
@@ -68,6 +83,9 @@ EncodedDocument encode_document(const text::HuggingFaceTokenizer& tokenizer, con
     fail_on_length(document.name, encoded.tokens, rule);
   }
   const bool windows = rule.overflow == Overflow::kWindows;
+  if (windows) {
+    check_room(document, encoded.windows.front(), rule);
+  }
   const text::EncodeOptions options{
       .max_length = rule.maximum, .stride = windows ? rule.stride : 0, .truncation = rule.side};
   encoded.windows = encode_pieces(tokenizer, document, options);
