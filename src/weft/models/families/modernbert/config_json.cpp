@@ -45,7 +45,7 @@ void require_plain_rotation(const Json& rope, const std::string& where) {
   }
 }
 
-void flatten_rotation(Json& json, std::string_view where) {
+void flatten_rotations(Json& json, std::string_view where) {
   if (is_there(json, "rope_scaling")) {
     require_plain_rotation(json["rope_scaling"], concat(where, ": rope_scaling"));
   }
@@ -98,7 +98,7 @@ std::int64_t period_of(const ModernbertFields& own, std::int64_t layers) {
 
 EncoderConfig modernbert_from_json(const Json& json, std::string_view where, const std::filesystem::path& directory) {
   Json flat = json;
-  flatten_rotation(flat, where);
+  flatten_rotations(flat, where);
   if (!is_there(flat, "layer_types")) {
     flat.erase("layer_types");
   }

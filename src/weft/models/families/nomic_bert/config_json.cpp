@@ -16,25 +16,25 @@ namespace weft::models {
 namespace {
 
 using formats::Json;
-using Names = std::pair<const char*, const char*>;
+using AuthorsName = std::pair<const char*, const char*>;
 
 /// The authors' names, and those of transformers.
-constexpr std::array kAuthors{Names{"n_embd", "hidden_size"},
-                              Names{"n_layer", "num_hidden_layers"},
-                              Names{"n_head", "num_attention_heads"},
-                              Names{"n_inner", "intermediate_size"},
-                              Names{"n_positions", "max_position_embeddings"},
-                              Names{"layer_norm_epsilon", "layer_norm_eps"},
-                              Names{"resid_pdrop", "hidden_dropout_prob"},
-                              Names{"attn_pdrop", "attention_probs_dropout_prob"},
-                              Names{"rotary_emb_base", "rope_theta"}};
+constexpr std::array kAuthors{AuthorsName{"n_embd", "hidden_size"},
+                              AuthorsName{"n_layer", "num_hidden_layers"},
+                              AuthorsName{"n_head", "num_attention_heads"},
+                              AuthorsName{"n_inner", "intermediate_size"},
+                              AuthorsName{"n_positions", "max_position_embeddings"},
+                              AuthorsName{"layer_norm_epsilon", "layer_norm_eps"},
+                              AuthorsName{"resid_pdrop", "hidden_dropout_prob"},
+                              AuthorsName{"attn_pdrop", "attention_probs_dropout_prob"},
+                              AuthorsName{"rotary_emb_base", "rope_theta"}};
 
 /// A field of the authors', and the value that Weft computes with.
 struct Fixed {
   const char* name;
   double value;
 };
-constexpr std::array kFixed{
+constexpr std::array kPlain{
     Fixed{"num_experts", 0},           Fixed{"moe_every_n_layers", 0},  Fixed{"prenorm", 0},
     Fixed{"parallel_block", 0},        Fixed{"rotary_emb_fraction", 1}, Fixed{"rotary_emb_interleaved", 0},
     Fixed{"rotary_emb_scale_base", 0}, Fixed{"qkv_proj_bias", 0},       Fixed{"mlp_fc1_bias", 0},
@@ -45,10 +45,10 @@ const Json* find(const Json& json, const char* name) {
   return found == json.end() || found->is_null() ? nullptr : &*found;
 }
 
-std::string shown(const Json& value) { return quote(value.dump(-1, ' ', true, Json::error_handler_t::replace)); }
+std::string as_written(const Json& value) { return quote(value.dump(-1, ' ', true, Json::error_handler_t::replace)); }
 
 void require_fixed(const Json& json, std::string_view where) {
-  for (const auto& [name, value] : kFixed) {
+  for (const auto& [name, value] : kPlain) {
     const Json* const found = find(json, name);
     if (found == nullptr) {
       continue;
@@ -58,8 +58,8 @@ void require_fixed(const Json& json, std::string_view where) {
                          : is_number         ? found->get<double>()
                                              : -1.0;
     if (given != value) {
-      fail(ErrorKind::kUnsupported, where, ": ", name, " is ", shown(*found), ", but Weft computes a nomic_bert with ",
-           value, " alone");
+      fail(ErrorKind::kUnsupported, where, ": ", name, " is ", as_written(*found),
+           ", but Weft computes a nomic_bert with ", value, " alone");
     }
   }
 }
@@ -72,7 +72,7 @@ const char* inside_of(const Json& json, std::string_view where) {
   }
   if (*found != "geglu") {
     fail(ErrorKind::kUnsupported, where, ": activation_function must be \"swiglu\" or \"geglu\", found ",
-         shown(*found));
+         as_written(*found));
   }
   return "gelu";
 }
@@ -98,7 +98,7 @@ Json of_authors(const Json& json, std::string_view where) {
 }
 
 /// rope_parameters of transformers as one number.
-void flatten_rotation(Json& json, std::string_view where) {
+void flatten_rope(Json& json, std::string_view where) {
   for (const char* name : {"rope_parameters", "rope_scaling"}) {
     const Json* const rope = find(json, name);
     if (rope == nullptr) {
@@ -108,7 +108,7 @@ void flatten_rotation(Json& json, std::string_view where) {
                        (!rope->contains("partial_rotary_factor") || rope->at("partial_rotary_factor") == 1.0);
     if (!plain) {
       fail(ErrorKind::kUnsupported, where, ": ", name, " must have rope_type \"default\" and turn whole heads, found ",
-           shown(*rope));
+           as_written(*rope));
     }
     if (const Json* const theta = find(*rope, "rope_theta")) {
       json["rope_theta"] = Json(*theta);
@@ -123,8 +123,8 @@ void require_whole_heads(const Json& json, const EncoderConfig& config, std::str
   const Json* const columns = find(json, "head_dim");
   if (columns != nullptr && (!columns->is_number_integer() ||
                              columns->get<std::int64_t>() * config.num_attention_heads != config.hidden_size)) {
-    fail(ErrorKind::kUnsupported, where, ": head_dim is ", shown(*columns), ", but hidden_size ", config.hidden_size,
-         " is shared among num_attention_heads ", config.num_attention_heads);
+    fail(ErrorKind::kUnsupported, where, ": head_dim is ", as_written(*columns), ", but hidden_size ",
+         config.hidden_size, " is shared among num_attention_heads ", config.num_attention_heads);
   }
 }
 
@@ -132,7 +132,7 @@ void require_whole_heads(const Json& json, const EncoderConfig& config, std::str
 
 EncoderConfig nomic_bert_from_json(const Json& json, std::string_view where, const std::filesystem::path& directory) {
   Json flat = find(json, "n_embd") != nullptr ? of_authors(json, where) : json;
-  flatten_rotation(flat, where);
+  flatten_rope(flat, where);
   EncoderConfig config = encoder_fields_from_json(flat, where, directory);
   require_whole_heads(json, config, where);
   return config;
