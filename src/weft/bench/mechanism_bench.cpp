@@ -22,6 +22,7 @@
 #include "weft/attention/mechanism.h"
 #include "weft/bench/timing.h"
 #include "weft/core/error.h"
+#include "weft/core/text/number_text.h"
 #include "weft/kernels/workspace.h"
 
 namespace weft::bench {
