@@ -12,6 +12,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "weft/attention/backends/host_memory.h"
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
 
@@ -72,7 +73,7 @@ at::Tensor read_tensor(const formats::TensorFile& file, const formats::TensorInf
 }
 
 void read_into(const formats::TensorFile& file, const formats::TensorInfo& info, at::Tensor& destination) {
-  const bool as_it_lies = destination.is_cpu() && destination.is_contiguous() &&
+  const bool as_it_lies = attention::is_in_host_memory(destination) && destination.is_contiguous() &&
                           destination.scalar_type() == torch_dtype(file, info) && destination.numel() > 0;
   if (as_it_lies) {
     file.read(info, destination.mutable_data_ptr());
