@@ -65,7 +65,7 @@ std::string read_t5(const TokenizerFiles& files, TokenizerSettings& settings, co
 }
 
 constexpr std::array kClasses{
-    TokenizerClass{"BertTokenizer", "bert", kWordsFile, true, read_words},
+    TokenizerClass{"BertTokenizer", "bert", kWordsFile, true, read_words, true},
     TokenizerClass{"DistilBertTokenizer", "distilbert", kWordsFile, false, read_words},
     TokenizerClass{"ElectraTokenizer", "electra", kWordsFile, true, read_words},
     TokenizerClass{"BertTokenizer", "nomic_bert", kWordsFile, true, read_words},
@@ -100,7 +100,7 @@ const TokenizerClass* find_tokenizer_class(std::string_view name) {
 }
 
 const TokenizerClass* tokenizer_class_of(std::string_view model_type) {
-  return first_where([&](const TokenizerClass& row) { return row.model_type == model_type; });
+  return first_where([&](const TokenizerClass& row) { return !model_type.empty() && row.model_type == model_type; });
 }
 
 }  // namespace weft::text
