@@ -43,6 +43,14 @@ struct DataSettings {
 
   template <typename Visitor>
   static void fields(Visitor&& visit) {
+    record_fields(visit);
+    text_fields(visit);
+  }
+
+ private:
+  /// What is read.
+  template <typename Visitor>
+  static void record_fields(Visitor& visit) {
     using C = DataSettings;
     visit(
         Field{"format", &C::format,
@@ -67,6 +75,12 @@ struct DataSettings {
     visit(Field{"header", &C::header, "the first row of a table names its columns; otherwise they are 1, 2, ..."});
     visit(Field{"on_error", &C::on_error, "what to do with a malformed record; skip counts it and goes on"}.one_of(
         {"fail", "skip"}));
+  }
+
+  /// What becomes of it.
+  template <typename Visitor>
+  static void text_fields(Visitor& visit) {
+    using C = DataSettings;
     visit(Field{"max_length", &C::max_length,
                 "longest text in tokens, special tokens included; 0 for the longest that the model takes"}
               .range(0, training::kMostTokens));

@@ -46,11 +46,26 @@ formats::Json picture_json(const inspect::Picture& picture) {
           {"equal_heads", panels}};
 }
 
-formats::Json stats_json(const std::string& expression, const inspect::GraphStatistics& stats) {
+namespace {
+
+formats::Json blocks_json(const inspect::GraphStatistics& stats) {
+  return {{"size", 64},
+          {"full", stats.layout.full_blocks},
+          {"partial", stats.layout.partial_blocks + stats.layout.weighted_blocks},
+          {"possible", stats.possible_blocks}};
+}
+
+formats::Json reach_json(const inspect::GraphStatistics& stats) {
   formats::Json reach = formats::Json::array();
   for (const inspect::Estimate& layer : stats.reach) {
     reach.push_back(layer.value);
   }
+  return reach;
+}
+
+}  // namespace
+
+formats::Json stats_json(const std::string& expression, const inspect::GraphStatistics& stats) {
   formats::Json json = {{"expression", expression},
                         {"length", stats.positions},
                         {"edges", stats.layout.edges},
@@ -58,11 +73,7 @@ formats::Json stats_json(const std::string& expression, const inspect::GraphStat
                         {"sampled_rows", stats.sampled_rows},
                         {"measured", stats.is_measured},
                         {"density", stats.layout.density},
-                        {"blocks",
-                         {{"size", 64},
-                          {"full", stats.layout.full_blocks},
-                          {"partial", stats.layout.partial_blocks + stats.layout.weighted_blocks},
-                          {"possible", stats.possible_blocks}}},
+                        {"blocks", blocks_json(stats)},
                         {"edges_per_slot", stats.layout.edges_per_slot},
                         {"isolated", stats.isolated},
                         {"unreachable", stats.unseen},
@@ -77,7 +88,7 @@ formats::Json stats_json(const std::string& expression, const inspect::GraphStat
                         {"second_eigenvalue_error", nullptr},
                         {"spectral_gap", nullptr},
                         {"contains_star", stats.contains_star},
-                        {"reach", reach}};
+                        {"reach", reach_json(stats)}};
   if (stats.second_eigenvalue) {
     json["second_eigenvalue"] = stats.second_eigenvalue->value;
     json["second_eigenvalue_error"] = stats.second_eigenvalue->error;

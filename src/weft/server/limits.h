@@ -36,8 +36,16 @@ struct ServerConfig {
 
   template <typename Visitor>
   static void fields(Visitor&& visit) {
+    address_fields(visit);
+    size_fields(visit);
+    time_fields(visit);
+  }
+
+ private:
+  /// Where it listens, and to whom.
+  template <typename Visitor>
+  static void address_fields(Visitor& visit) {
     using C = ServerConfig;
-    constexpr double kDay = 86400;
     visit(Field{"address", &C::address, "address to listen on; others than this machine reach 0.0.0.0 and ::"});
     visit(Field{"port", &C::port, "port to listen on; 0 for a free one, which is printed"}.range(0, 65535));
     visit(Field{"unix_socket", &C::unix_socket, "listen on this socket file in place of an address and a port"});
@@ -47,6 +55,12 @@ struct ServerConfig {
                 "origins of pages that may send requests and read answers in browsers, such as https://example.org"});
     visit(Field{"api_key_file", &C::api_key_file,
                 "file with a key a line; requests must then have the header 'Authorization: Bearer KEY'"});
+  }
+
+  /// What a request may hold, and all of them together.
+  template <typename Visitor>
+  static void size_fields(Visitor& visit) {
+    using C = ServerConfig;
     visit(Field{"max_header_bytes", &C::max_header_bytes, "longest head of a request"}.range(256, 1 << 20));
     visit(Field{"max_body_bytes", &C::max_body_bytes, "longest body of a request"}.range(1, 1 << 30));
     visit(Field{"max_connections", &C::max_connections, "connections at once; more are closed"}.range(1, 1 << 16));
@@ -74,6 +88,13 @@ struct ServerConfig {
     visit(Field{"max_stream_bytes", &C::max_stream_bytes,
                 "bytes of events that wait for a client which reads slowly; with more its stream ends"}
               .range(256, 1 << 30));
+  }
+
+  /// How long anything may take.
+  template <typename Visitor>
+  static void time_fields(Visitor& visit) {
+    using C = ServerConfig;
+    constexpr double kDay = 86400;
     visit(Field{"header_seconds", &C::header_seconds,
                 "time for the whole head of a request, and longest rest of a connection between two"}
               .range(0.01, kDay));

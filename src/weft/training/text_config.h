@@ -35,6 +35,14 @@ struct TextConfig {
 
   template <typename Visitor>
   static void fields(Visitor&& visit) {
+    file_fields(visit);
+    learning_fields(visit);
+  }
+
+ private:
+  /// What is read.
+  template <typename Visitor>
+  static void file_fields(Visitor& visit) {
     using C = TextConfig;
     visit(Field{"train_text", &C::train_text, "files and folders to train on"});
     visit(Field{"eval_text", &C::eval_text,
@@ -50,6 +58,12 @@ struct TextConfig {
     visit(Field{"audio_channel", &C::audio_channel,
                 "only: sound has one channel, any other is an error; first: the first channel of each file is taken"}
               .one_of({"only", "first"}));
+  }
+
+  /// What is learned of it.
+  template <typename Visitor>
+  static void learning_fields(Visitor& visit) {
+    using C = TextConfig;
     visit(Field{"context", &C::context, "tokens of a training window; with pictures a window is a whole picture"}.range(
         1, kMostTokens));
     visit(Field{"stream_tokens", &C::stream_tokens,

@@ -7,6 +7,7 @@
 
 #include "weft/checkpoint/encoder_decoder/convert.h"
 #include "weft/core/error.h"
+#include "weft/core/system/option_name.h"
 #include "weft/models/encoder/passes.h"
 #include "weft/models/families/encoder_rules.h"
 
@@ -26,6 +27,21 @@ void check_encoder(const EncoderConfig& config) {
                        ": it has no position embeddings, which a decoder needs"),
                 concat("start from a ", models::families_to_start_from(), " that has them"));
   }
+}
+
+void check_pair(const EncoderDecoderConfig& config) {
+  require(config.decoder_layers <= config.encoder_layers, "the decoder starts from the encoder's ",
+          config.encoder_layers, " layers and cannot have more, found ", config.decoder_layers);
+  require(config.max_target_positions <= config.max_source_positions, "the decoder starts from the encoder's ",
+          config.max_source_positions, " positions and cannot have more, found ", config.max_target_positions);
+  for (const auto& [name, id] : {std::pair<const char*, std::int64_t>{"eos_token_id", config.eos_token_id},
+                                 {"decoder_start_token_id", config.decoder_start_token_id}}) {
+    if (id < 0) {
+      throw Error(ErrorKind::kUnsupported, concat("the encoder's config names no ", name, ", which a target needs"),
+                  concat("give it: ", option(name), " N"));
+    }
+  }
+  models::validate(config, "warm start");
 }
 
 EncoderDecoderConfig pair_config(const EncoderModel& encoder, const WarmStartOptions& options) {
@@ -60,19 +76,7 @@ EncoderDecoderConfig pair_config(const EncoderModel& encoder, const WarmStartOpt
   for (const layers::BlockConfig& block : plan.stack.blocks) {
     config.encoder_attention.push_back(block.attention);
   }
-  require(config.decoder_layers <= config.encoder_layers, "the decoder starts from the encoder's ",
-          config.encoder_layers, " layers and cannot have more, found ", config.decoder_layers);
-  require(config.max_target_positions <= config.max_source_positions, "the decoder starts from the encoder's ",
-          config.max_source_positions, " positions and cannot have more, found ", config.max_target_positions);
-  for (const auto& [name, id] : {std::pair<const char*, std::int64_t>{"eos_token_id", config.eos_token_id},
-                                 {"decoder_start_token_id", config.decoder_start_token_id}}) {
-    if (id < 0) {
-      throw Error(ErrorKind::kUnsupported, concat("the encoder's config names no ", name, ", which a target needs"),
-                  concat("give it: --",
-                         name == std::string_view("eos_token_id") ? "eos-token-id" : "decoder-start-token-id", " N"));
-    }
-  }
-  models::validate(config, "warm start");
+  check_pair(config);
   return config;
 }
 

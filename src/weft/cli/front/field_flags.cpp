@@ -36,6 +36,48 @@ const std::string& only(const std::string& flag, const std::vector<std::string>&
   return words.front();
 }
 
+// What a field of text holds, as help names it.
+constexpr std::pair<std::string_view, std::string_view> kKinds[] = {
+    {"svg", "FILE"},
+    {"png", "FILE"},
+    {"out", "FILE"},
+    {"rates", "FILE"},
+    {"token_scores", "FILE"},
+    {"label_groups", "FILE"},
+    {"model", "DIR"},
+    {"distill", "DIR"},
+    {"text", "PATH..."},
+    {"train_text", "PATH..."},
+    {"train_images", "PATH..."},
+    {"eval_images", "PATH..."},
+    {"train_audio", "PATH..."},
+    {"eval_audio", "PATH..."},
+    {"images", "PATH..."},
+    {"audio", "PATH..."},
+    {"eval_text", "PATH..."},
+    {"train_data", "PATH..."},
+    {"eval_data", "PATH..."},
+    {"text_field", "NAME"},
+    {"pair_field", "NAME"},
+    {"label_field", "NAME..."},
+    {"negative_field", "NAME..."},
+    {"best_metric", "NAME"},
+    {"labels", "NAME..."},
+    {"freeze", "NAME..."},
+    {"data", "FILE"},
+    {"source", "FILE"},
+    {"target", "FILE"},
+    {"shard", "I/N"},
+    {"input", "N,N,..."},
+    {"zoom", "A:B"},
+    {"train_source", "FILE..."},
+    {"train_target", "FILE..."},
+    {"eval_source", "FILE..."},
+    {"eval_target", "FILE..."},
+    {"source_field", "NAME"},
+    {"target_field", "NAME"},
+};
+
 constexpr std::size_t kWidestChoices = 90;  // characters; a line of help has 110
 
 }  // namespace
@@ -88,46 +130,6 @@ CLI::Validator one_of(const std::string& flag, const std::vector<std::string>& n
 }
 
 std::string_view kind_of_text(std::string_view field) {
-  static constexpr std::pair<std::string_view, std::string_view> kKinds[] = {
-      {"svg", "FILE"},
-      {"png", "FILE"},
-      {"out", "FILE"},
-      {"rates", "FILE"},
-      {"token_scores", "FILE"},
-      {"label_groups", "FILE"},
-      {"model", "DIR"},
-      {"distill", "DIR"},
-      {"text", "PATH..."},
-      {"train_text", "PATH..."},
-      {"train_images", "PATH..."},
-      {"eval_images", "PATH..."},
-      {"train_audio", "PATH..."},
-      {"eval_audio", "PATH..."},
-      {"images", "PATH..."},
-      {"audio", "PATH..."},
-      {"eval_text", "PATH..."},
-      {"train_data", "PATH..."},
-      {"eval_data", "PATH..."},
-      {"text_field", "NAME"},
-      {"pair_field", "NAME"},
-      {"label_field", "NAME..."},
-      {"negative_field", "NAME..."},
-      {"best_metric", "NAME"},
-      {"labels", "NAME..."},
-      {"freeze", "NAME..."},
-      {"data", "FILE"},
-      {"source", "FILE"},
-      {"target", "FILE"},
-      {"shard", "I/N"},
-      {"input", "N,N,..."},
-      {"zoom", "A:B"},
-      {"train_source", "FILE..."},
-      {"train_target", "FILE..."},
-      {"eval_source", "FILE..."},
-      {"eval_target", "FILE..."},
-      {"source_field", "NAME"},
-      {"target_field", "NAME"},
-  };
   const auto* found = std::ranges::find(kKinds, field, &std::pair<std::string_view, std::string_view>::first);
   return found == std::end(kKinds) ? "" : found->second;
 }

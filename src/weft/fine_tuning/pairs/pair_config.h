@@ -55,6 +55,14 @@ struct PairConfig {
 
   template <typename Visitor>
   static void fields(Visitor&& visit) {
+    data_fields(visit);
+    run_fields(visit);
+  }
+
+ private:
+  /// What is read.
+  template <typename Visitor>
+  static void data_fields(Visitor& visit) {
     using C = PairConfig;
     visit(Field{"task", &C::task, "what is learned"}.one_of({kPairTasks.begin(), kPairTasks.end()}));
     visit(Field{"preset", &C::preset, "settings to begin with; what you give yourself replaces them"}.one_of(
@@ -68,17 +76,22 @@ struct PairConfig {
     visit(Field{"eval_target", &C::eval_target, "targets of the held-out sources"});
     visit(Field{"train_data", &C::train_data, "tables or JSON with source and target, instead of two files"});
     visit(Field{"eval_data", &C::eval_data, "the same, held out"});
-    visit(
-        Field{"alignments", &C::alignments,
-              "files of word alignments (0-0 1-2, from 0), one for each file of --train-source: one head of attention "
-              "to the source learns them beside the translation"});
+    visit(Field{"alignments", &C::alignments,
+                "files of word alignments (0-0 1-2, from 0), one for each file of train_source: one head of attention "
+                "to the source learns them beside the translation"});
     visit(Field{"alignment_field", &C::alignment_field,
-                "the same for --train-data: its column or JSON field of alignments; without it none are learned"});
+                "the same for train_data: its column or JSON field of alignments; without it none are learned"});
     visit(Field{"alignment_weight", &C::alignment_weight, "weight of the alignments' loss"}.range(0.0, 1000.0));
     visit(Field{"source_field", &C::source_field,
                 "column or JSON field of the source; without it source, src, text, document or article"});
     visit(Field{"target_field", &C::target_field,
                 "column or JSON field of the target; without it target, tgt, translation, summary or abstract"});
+  }
+
+  /// How it is read and learned.
+  template <typename Visitor>
+  static void run_fields(Visitor& visit) {
+    using C = PairConfig;
     visit(Field{"header", &C::header, "the first row of a table names its columns; otherwise they are 1, 2, ..."});
     visit(Field{"on_error", &C::on_error, "what to do with a malformed record; skip counts it and goes on"}.one_of(
         {"fail", "skip"}));
@@ -90,7 +103,7 @@ struct PairConfig {
               .range(0, training::kMostTokens));
     visit(Field{"truncate", &C::truncate, "cut longer texts, and print how many; otherwise a longer text is an error"});
     visit(Field{"vocabulary", &C::vocabulary,
-                "what is learned of sources and targets together where no --tokenizer is given"}
+                "what is learned of sources and targets together where no tokenizer is given"}
               .one_of({"bpe", "unigram"}));
     visit(Field{"vocabulary_size", &C::vocabulary_size, "its tokens, including five special tokens and the 256 bytes"}
               .range(261, 1 << 24));

@@ -61,6 +61,16 @@ std::vector<std::vector<std::int64_t>> write_batch(const models::EncoderDecoder&
   return texts;
 }
 
+// A row is a text: how many ids it has, and the ids.
+std::vector<std::string> texts_of(const at::Tensor& table, const text::PairTokenizer& tokenizer) {
+  std::vector<std::string> texts;
+  for (std::int64_t pair = 0; pair < table.size(0); ++pair) {
+    const double* row = table.const_data_ptr<double>() + pair * table.size(1);
+    texts.push_back(tokenizer.decode(std::vector<std::int64_t>(row + 1, row + 1 + static_cast<std::int64_t>(row[0]))));
+  }
+  return texts;
+}
+
 }  // namespace
 
 std::vector<std::string> write_targets(const models::EncoderDecoder& model, const text::PairTokenizer& tokenizer,
@@ -77,7 +87,6 @@ std::vector<std::string> write_targets(const models::EncoderDecoder& model, cons
   const auto settings = writing_settings(model->config(), options.beams, options.short_targets);
   const std::int64_t width =
       generation::lengths_of(settings, 1, std::nullopt, longest).maximum;  // new tokens and their number
-  // A row is a text: how many ids it has, and the ids.
   const at::Tensor table = at::zeros({options.examples, width}, at::kDouble);
   const auto batches =
       tasks::batches_by_length(lengths, {options.batch_rows, options.batch_tokens, tasks::kWritingPass});
@@ -102,12 +111,7 @@ std::vector<std::string> write_targets(const models::EncoderDecoder& model, cons
   if (!group.is_alone()) {
     group.begin_sum(table)();
   }
-  std::vector<std::string> texts;
-  for (std::int64_t pair = 0; pair < options.examples; ++pair) {
-    const double* row = table.const_data_ptr<double>() + pair * width;
-    texts.push_back(tokenizer.decode(std::vector<std::int64_t>(row + 1, row + 1 + static_cast<std::int64_t>(row[0]))));
-  }
-  return texts;
+  return texts_of(table, tokenizer);
 }
 
 formats::Json writing_figures(std::string_view task, std::span<const std::string> texts,

@@ -33,7 +33,7 @@ struct PruneSettings {
                 "keep as many units as take this share of the attention's predicted time, forwards, before pruning"}
               .range(0, 1));
     visit(Field{"unit", &C::unit,
-                "what is kept or pruned: single edges, blocks of --block x --block positions, or whole heads"}
+                "what is kept or pruned: single edges, blocks of block x block positions, or whole heads"}
               .one_of({"edge", "block", "head"}));
     visit(Field{"scope", &C::scope, "whose units are ranked together, and share the budget"}.one_of(
         {"global", "layer", "head"}));
@@ -51,9 +51,9 @@ struct PruneSettings {
                 "pruned, no row spared"});
     visit(Field{"control", &C::control,
                 "instead of the units that carry most: random ones, as many in each head; or one window for each "
-                "layer, as many edges (with --unit edge) or as much predicted time"}
+                "layer, as many edges (with the unit edge) or as much predicted time"}
               .one_of({"none", "random", "window"}));
-    visit(Field{"seed", &C::seed, "random seed of --control random"}.at_least(0));
+    visit(Field{"seed", &C::seed, "random seed of the control random"}.at_least(0));
   }
 };
 

@@ -94,6 +94,23 @@ std::vector<hub::StoredModel> chosen_models(const CacheCommand& command, const s
   return chosen;
 }
 
+// What was found of a model: as JSON, and as lines for people behind `text`.
+Json told_of(const hub::StoredModel& model, const hub::Verified& verified, std::string& text) {
+  Json damages = Json::array();
+  for (const hub::Damage& damage : verified.damages) {
+    damages.push_back({{"file", damage.file.string()}, {"problem", damage.problem}});
+    text += concat(damage.file.string(), ": ", damage.problem, "\n");
+  }
+  text += concat(model.repository, ": ", counted(static_cast<std::int64_t>(verified.blobs), "file"), ", ",
+                 with_unit(static_cast<double>(verified.bytes), "B"), ", ",
+                 verified.damages.empty() ? "good" : "damaged", "\n");
+  return {{"model", model.repository},
+          {"files", verified.blobs},
+          {"bytes", verified.bytes},
+          {"unnamed", verified.unnamed},
+          {"damages", damages}};
+}
+
 // What was found is printed first; that something is damaged is the error behind it.
 void verify_cache(const CacheCommand& command) {
   const hub::HubSettings settings = hub::settings_of_environment();
@@ -107,21 +124,9 @@ void verify_cache(const CacheCommand& command) {
   std::string damaged_models;
   for (const hub::StoredModel& model : models) {
     const hub::Verified verified = hub::verify_model(model);
-    Json damages = Json::array();
-    for (const hub::Damage& damage : verified.damages) {
-      damages.push_back({{"file", damage.file.string()}, {"problem", damage.problem}});
-      text += concat(damage.file.string(), ": ", damage.problem, "\n");
-    }
     damaged += verified.damages.size();
     damaged_models += verified.damages.empty() ? "" : " " + model.repository;
-    text += concat(model.repository, ": ", counted(static_cast<std::int64_t>(verified.blobs), "file"), ", ",
-                   with_unit(static_cast<double>(verified.bytes), "B"), ", ",
-                   verified.damages.empty() ? "good" : "damaged", "\n");
-    list.push_back({{"model", model.repository},
-                    {"files", verified.blobs},
-                    {"bytes", verified.bytes},
-                    {"unnamed", verified.unnamed},
-                    {"damages", damages}});
+    list.push_back(told_of(model, verified, text));
     bar.update(static_cast<double>(list.size()));
   }
   bar.finish();

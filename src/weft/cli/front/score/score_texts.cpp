@@ -105,6 +105,23 @@ void add_score_files(CLI::App& app, ScoreFlags& flags, const std::vector<std::st
   add_json_flag(app, flags.json);
 }
 
+namespace {
+
+// The next text of each file, and which files had one.
+std::vector<bool> next_row(std::vector<readers::InputTexts>& sources, ScoreRow& row) {
+  std::vector<bool> found;
+  for (readers::InputTexts& source : sources) {
+    readers::InputText text;
+    found.push_back(source.next(text));
+    readers::check_utf8(text.first, text.where);
+    row.texts.emplace_back(text::strip_right(text.first));
+    row.where = row.texts.size() == 1 ? text.where : row.where;
+  }
+  return found;
+}
+
+}  // namespace
+
 void visit_rows(const ScoreFlags& flags, const ScoreConfig& config,
                 const std::function<void(const ScoreRow& row)>& visit) {
   if (std::count(flags.files.begin(), flags.files.end(), "-") > 1) {
@@ -126,14 +143,7 @@ void visit_rows(const ScoreFlags& flags, const ScoreConfig& config,
   std::int64_t rows = 0;
   for (;; ++rows) {
     ScoreRow row;
-    std::vector<bool> found;
-    for (readers::InputTexts& source : sources) {
-      readers::InputText text;
-      found.push_back(source.next(text));
-      readers::check_utf8(text.first, text.where);
-      row.texts.emplace_back(text::strip_right(text.first));
-      row.where = row.texts.size() == 1 ? text.where : row.where;
-    }
+    const std::vector<bool> found = next_row(sources, row);
     if (std::find(found.begin(), found.end(), false) != found.end()) {
       if (std::find(found.begin(), found.end(), true) != found.end()) {
         fail_on_counts(flags, sources, found, rows);
