@@ -150,13 +150,14 @@ tasks::NextDocuments records_of(const ProfileTexts& texts) {
   records->source.reading.pairs = !texts.pair_field.empty();
   records->source.reading.text_field = texts.text_field;
   records->source.reading.pair_field = texts.pair_field;
+  check_source(records->source);
   records->reader.emplace(records->source);
   return at_most(texts.examples, [records](std::size_t count) { return records->reader->next(count); });
 }
 
 tasks::NextDocuments pairs_of(const ProfileTexts& texts) {
   struct Pairs {
-    PairFlags flags;
+    PairSource flags;
     std::optional<PairInput> input;
   };
   auto pairs = std::make_shared<Pairs>();
@@ -167,6 +168,7 @@ tasks::NextDocuments pairs_of(const ProfileTexts& texts) {
   pairs->flags.reading.format = texts.format;
   pairs->flags.reading.text_field = texts.text_field.empty() ? "source" : texts.text_field;
   pairs->flags.reading.pair_field = texts.pair_field.empty() ? "target" : texts.pair_field;
+  check_pairs(pairs->flags);
   pairs->input.emplace(pairs->flags, false);
   return at_most(texts.examples, [pairs](std::size_t count) { return pairs->input->next(count); });
 }

@@ -72,7 +72,7 @@ struct AlignConfig {
 
 struct AlignCommand {
   TaskFlags task;
-  PairFlags pairs;
+  PairSource pairs;
   Json given = Json::object();
   std::string reverse;
   std::string gold;
@@ -229,7 +229,7 @@ class Gold {
                 "line N holds the links of pair N; an empty line is a line too");
   }
 
-  NumberedLines lines_;
+  tasks::NumberedLines lines_;
   std::int64_t first_;
   std::int64_t pairs_ = 0;
   metrics::AlignmentScorer scorer_;
@@ -288,7 +288,7 @@ void check_align_flags(const AlignCommand& command) {
   if (command.gold.empty() && command.given.contains("gold_from_one")) {
     throw UsageError("--gold-from-one is for --gold FILE");
   }
-  const PairFlags& pairs = command.pairs;
+  const PairSource& pairs = command.pairs;
   if (command.gold == "-" && (pairs.source == "-" || pairs.target == "-" || pairs.file == "-")) {
     throw UsageError("--gold and the texts cannot both be standard input");
   }
@@ -299,6 +299,7 @@ void run_align(const AlignCommand& command) {
   AlignConfig config;
   formats::update_from_json(config, command.given, "weft align");
   const TaskFlags& flags = command.task;
+  check_pairs(command.pairs);
   PairInput input(command.pairs, writes_fields(flags));
   std::optional<Gold> gold;
   if (!command.gold.empty()) {

@@ -1,27 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Both files are read side by side, so that neither need fit into memory.
+// One of three ways, and no flag of another.
 #include "weft/cli/tasks/pair_input.h"
-
-#include <utility>
 
 #include "weft/cli/front/failure.h"
 #include "weft/cli/front/field_flags.h"
 #include "weft/core/error.h"
-#include "weft/core/quote.h"
-#include "weft/readers/byte_source.h"
-#include "weft/readers/text_source.h"
 
 namespace weft::cli {
 namespace {
 
-readers::InputTexts lines_of_file(const std::string& path) {
-  readers::InputTextOptions options;
-  options.format = "lines";
-  return {readers::ByteSource::stream(path), options};
-}
-
 // Exactly one of the three ways to give pairs.
-void check_way(const PairFlags& flags) {
+void check_way(const PairSource& flags) {
   const int ways = (flags.source.empty() ? 0 : 1) + (flags.file.empty() ? 0 : 1) + (flags.texts.empty() ? 0 : 1);
   if (ways != 1) {
     throw UsageError(ways == 0 ? "no pair of texts was given" : "pairs of texts were given in several ways",
@@ -32,7 +21,9 @@ void check_way(const PairFlags& flags) {
   }
 }
 
-void check_pair_arguments(const PairFlags& flags) {
+}  // namespace
+
+void check_pairs(const PairSource& flags) {
   if (flags.source.empty() != flags.target.empty()) {
     throw UsageError(
         concat("--source and --target belong together, found only --", flags.source.empty() ? "target" : "source"));
@@ -48,9 +39,7 @@ void check_pair_arguments(const PairFlags& flags) {
   }
 }
 
-}  // namespace
-
-void add_pair_arguments(CLI::App& app, PairFlags& flags) {
+void add_pair_arguments(CLI::App& app, PairSource& flags) {
   flags.reading.pairs = true;
   flags.reading.text_field = "source";
   flags.reading.pair_field = "target";
@@ -70,94 +59,6 @@ void add_pair_arguments(CLI::App& app, PairFlags& flags) {
       ->option_text("NAME");
   app.add_option("--target-field", flags.reading.pair_field, "column or JSON field of its translation (default target)")
       ->option_text("NAME");
-}
-
-NumberedLines::NumberedLines(const std::string& path)
-    : name_(path == "-" ? "standard input" : quote(path, 4096)), lines_(lines_of_file(path)) {}
-
-bool NumberedLines::next(readers::InputText& line) {
-  if (!lines_.next(line)) {
-    return false;
-  }
-  ++count_;
-  readers::check_utf8(line.first, line.where);
-  return true;
-}
-
-std::int64_t NumberedLines::count_all() {
-  for (readers::InputText line; lines_.next(line);) {
-    ++count_;
-  }
-  return count_;
-}
-
-void fail_on_line_counts(NumberedLines& first, NumberedLines& second) {
-  const std::int64_t lines = first.count_all();
-  throw Error(ErrorKind::kFormat,
-              concat(first.name(), " has ", lines, " lines and ", second.name(), " has ", second.count_all()),
-              "line N of one file belongs to line N of the other; an empty line is a line too");
-}
-
-PairInput::PairInput(const PairFlags& flags, bool keep_fields) : flags_(flags) {
-  check_pair_arguments(flags);
-  if (!flags.file.empty()) {
-    readers::InputTextOptions reading = flags.reading;
-    reading.keep_fields = keep_fields;
-    records_.emplace(readers::ByteSource::stream(flags.file), reading);
-  } else if (!flags.source.empty()) {
-    sources_.emplace(flags.source);
-    targets_.emplace(flags.target);
-  }
-}
-
-bool PairInput::read_lines(tasks::Document& pair) {
-  readers::InputText source;
-  readers::InputText target;
-  const bool has_source = sources_->next(source);
-  const bool has_target = targets_->next(target);
-  if (has_source != has_target) {
-    fail_on_line_counts(*sources_, *targets_);
-  }
-  pair = {.first = std::move(source.first), .second = std::move(target.first), .name = std::move(source.where)};
-  return has_source;
-}
-
-bool PairInput::read(tasks::Document& pair) {
-  if (records_) {
-    readers::InputText text;
-    if (!records_->next(text)) {
-      return false;
-    }
-    readers::check_utf8(text.first, text.where);
-    readers::check_utf8(text.second.value_or(""), text.where);
-    pair = {std::move(text.first), std::move(text.second), std::move(text.where), std::move(text.fields),
-            std::move(text.names_of_texts)};
-  } else if (sources_) {
-    if (!read_lines(pair)) {
-      return false;
-    }
-  } else if (number_ == 0) {
-    pair = {.first = flags_.texts[0], .second = flags_.texts[1], .name = "the pair"};
-    readers::check_utf8(pair.first, "the first text");
-    readers::check_utf8(*pair.second, "the second text");
-  } else {
-    return false;
-  }
-  if (pair.fields.is_null()) {
-    pair.fields = {{"source", pair.first}, {"target", *pair.second}};
-    pair.names_of_texts = {"source", "target"};
-  }
-  ++number_;
-  return true;
-}
-
-std::vector<tasks::Document> PairInput::next(std::size_t count) {
-  std::vector<tasks::Document> pairs;
-  for (tasks::Document pair; pairs.size() < count && read(pair);) {
-    pairs.push_back(std::move(pair));
-  }
-  require(number_ > 0, [&] { return sources_ ? sources_->name() : quote(flags_.file, 4096); }, " has no pair of texts");
-  return pairs;
 }
 
 }  // namespace weft::cli

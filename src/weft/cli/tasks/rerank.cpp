@@ -110,7 +110,7 @@ std::vector<tasks::Document> rerank_pairs(const std::string& query, std::span<co
 void print_ranking(const ScoredTexts& scored, const tasks::RerankOptions& options) {
   tasks::TaskResult ranked = tasks::ranking(scored.scores, scored.texts, options);
   for (Json& entry : ranked.result) {
-    if (Json fields = fields_beside_texts(scored.texts[entry["index"].get<std::size_t>()]); !fields.is_null()) {
+    if (Json fields = tasks::fields_beside_texts(scored.texts[entry["index"].get<std::size_t>()]); !fields.is_null()) {
       entry["fields"] = std::move(fields);
     }
   }

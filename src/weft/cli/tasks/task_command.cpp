@@ -1,30 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// The loop over documents. Results of a part are printed before the next part is read.
+// Results of a part are printed before the next part is read.
 #include "weft/cli/tasks/task_command.h"
-#include "weft/cli/front/printing/visible_output.h"
 
 #include <iostream>
 #include <utility>
 
+#include "weft/cli/front/failure.h"
 #include "weft/cli/front/field_flags.h"
 #include "weft/cli/front/model_argument.h"
 #include "weft/cli/front/output.h"
+#include "weft/cli/front/printing/visible_output.h"
 #include "weft/cli/front/short_help.h"
 #include "weft/core/log.h"
 
 namespace weft::cli {
-namespace {
-
-constexpr const char* kSkipHint = "--on-error skip gives this record an error in place of a result, and goes on";
-
-// Enough documents at once to find some of one length; one by one where each is to be answered as it comes.
-std::size_t documents_at_once(const tasks::RunOptions& run) {
-  constexpr std::int64_t kBatches = 32;
-  return static_cast<std::size_t>(run.batch.rows == 1 ? 1 : run.batch.rows * kBatches);
-}
-
-}  // namespace
-
 void add_task_directory(CLI::App& app, TaskFlags& flags) {
   add_model_argument(app, "DIR", flags.directory, "model directory").required();
 }
@@ -106,81 +95,31 @@ void add_on_error_flag(CLI::App& app, TaskFlags& flags) {
       ->option_text("NAME");
 }
 
+void check_result_path(const std::string& path) {
+  try {
+    tasks::check_result_path(path);
+  } catch (const Error& error) {
+    throw UsageError(error.what(), error.hint());
+  }
+}
+
 void add_result_file(CLI::App& app, TaskFlags& flags) {
   app.add_option("--out", flags.out,
                  "write the records that were read, with columns of the results, to FILE.jsonl, FILE.csv or FILE.tsv")
       ->option_text("FILE");
 }
 
-bool is_of_record(const Error& error) {
-  return error.kind() == ErrorKind::kArgument || error.kind() == ErrorKind::kFormat;
-}
-
-// A record's error is told from those beside it by halves: most are found before anything is computed.
-void visit_documents(std::span<const tasks::Document> documents, const RunOnDocuments& task, const VisitResult& visit,
-                     const VisitError& on_error) {
-  std::vector<tasks::TaskResult> results;
-  try {
-    results = task(documents);
-  } catch (const Error& error) {
-    if (!is_of_record(error)) {
-      throw;
-    }
-    if (!on_error) {
-      const std::string before = error.hint().empty() ? "" : error.hint() + "; ";
-      throw Error(error.kind(), error.what(), documents.size() == 1 ? error.hint() : before + kSkipHint);
-    }
-    if (documents.size() == 1) {
-      on_error(error.what(), documents.front());
-      return;
-    }
-    const std::size_t half = documents.size() / 2;
-    visit_documents(documents.first(half), task, visit, on_error);
-    visit_documents(documents.subspan(half), task, visit, on_error);
-    return;
-  }
-  for (std::size_t i = 0; i < documents.size(); ++i) {
-    visit(results[i], documents[i]);
-  }
-}
-
-namespace {
-
-// Documents, and between them the records that could not be read.
-void run_around(std::span<const tasks::Document> documents, std::span<const UnreadRecord> unread,
-                const RunOnDocuments& task, const VisitResult& visit, const VisitError& on_error) {
-  std::size_t done = 0;
-  const auto run_to = [&](std::size_t end) {
-    if (end > done) {
-      visit_documents(documents.subspan(done, end - done), task, visit, on_error);
-    }
-    done = end;
-  };
-  for (const UnreadRecord& record : unread) {
-    run_to(record.before);
-    on_error(record.message, {.first = {}, .name = "a record"});
-  }
-  run_to(documents.size());
-}
-
-}  // namespace
-
 void visit_results(const TextSource& source, const tasks::RunOptions& run, const RunOnDocuments& task,
                    const VisitResult& visit, bool keep_fields, const VisitError& on_error) {
+  check_source(source);
   DocumentReader reader(source, keep_fields);
-  const std::size_t count = documents_at_once(run);
-  while (true) {
-    std::vector<UnreadRecord> unread;
-    const std::vector<tasks::Document> documents = reader.next(count, on_error ? &unread : nullptr);
-    if (documents.empty() && unread.empty()) {
-      return;
-    }
-    run_around(documents, unread, task, visit, on_error);
+  const auto flush = [] {
     std::cout.flush();
     if (!std::cout) {
       fail(ErrorKind::kIo, "writing to standard output failed");
     }
-  }
+  };
+  tasks::visit_results(reader, run, task, {.result = visit, .error = on_error, .part = flush});
 }
 
 ResultSink::ResultSink(const TaskFlags& flags, ResultForm form) : flags_(flags), form_(std::move(form)) {
@@ -207,7 +146,7 @@ void ResultSink::take(const tasks::TaskResult& result, const tasks::Document& do
     return;
   }
   formats::Json line = {{"result", result.result}, {"metadata", result.metadata}};
-  if (formats::Json fields = fields_beside_texts(document); !fields.is_null()) {
+  if (formats::Json fields = tasks::fields_beside_texts(document); !fields.is_null()) {
     line["fields"] = std::move(fields);
   }
   print_json(line);
@@ -227,7 +166,7 @@ void ResultSink::take_error(const std::string& message, const tasks::Document& d
     file_->add_error(document, message);
   } else if (flags_.json) {
     formats::Json line = {{"error", message}};
-    if (formats::Json fields = fields_beside_texts(document); !fields.is_null()) {
+    if (formats::Json fields = tasks::fields_beside_texts(document); !fields.is_null()) {
       line["fields"] = std::move(fields);
     }
     print_json(line);
@@ -241,7 +180,7 @@ void ResultSink::take_from(const std::function<tasks::TaskResult()>& task, const
   try {
     result = task();
   } catch (const Error& error) {
-    if (!skips() || !is_of_record(error)) {
+    if (!skips() || !tasks::is_of_record(error)) {
       throw;
     }
     take_error(error.what(), document);

@@ -12,8 +12,9 @@
 #include <CLI/App.hpp>
 
 #include "weft/cli/tasks/encoder_flags.h"
-#include "weft/cli/tasks/result_file.h"
 #include "weft/cli/tasks/text_input.h"
+#include "weft/tasks/results/result_file.h"
+#include "weft/tasks/results/visit.h"
 #include "weft/tasks/task_run.h"
 
 namespace weft::cli {
@@ -77,8 +78,10 @@ OpenTask open_task(const TaskFlags& flags, const checkpoint::OpenedModel& direct
 using ResultLine = std::function<std::string(const formats::Json& result)>;
 /// A result as columns of a table, names and values.
 using ResultColumns = std::function<formats::Json(const formats::Json& result)>;
-using RunOnDocuments = std::function<std::vector<tasks::TaskResult>(std::span<const tasks::Document>)>;
-using VisitResult = std::function<void(const tasks::TaskResult& result, const tasks::Document& document)>;
+using tasks::RunOnDocuments;
+using tasks::visit_documents;
+using tasks::VisitError;
+using tasks::VisitResult;
 
 /// The forms of a command's results.
 struct ResultForm {
@@ -90,27 +93,17 @@ struct ResultForm {
 /// Adds --on-error.
 void add_on_error_flag(CLI::App& app, TaskFlags& flags);
 
+/// tasks::check_result_path(). Errors: UsageError.
+void check_result_path(const std::string& path);
+
 /// Adds --out FILE, for a command that gives columns.
 void add_result_file(CLI::App& app, TaskFlags& flags);
 
 /// Whether the fields of a record are written beside its result.
 bool writes_fields(const TaskFlags& flags);
 
-/// What becomes of a record that has no result; a document without fields and text where it could not be read.
-using VisitError = std::function<void(const std::string& message, const tasks::Document& document)>;
-
-/// Whether an error is one record's and the others may have results: its text or its form, and neither the model's
-/// numbers, a file nor an interrupt.
-bool is_of_record(const Error& error);
-
-/// Runs `task` over documents together and hands on each result with its document. With `on_error`, records whose own
-/// errors these are (is_of_record) go there, in their order: the others are run again without them. Errors: the task's;
-/// without `on_error` the hint about one of several records names --on-error.
-void visit_documents(std::span<const tasks::Document> documents, const RunOnDocuments& task, const VisitResult& visit,
-                     const VisitError& on_error);
-
-/// visit_documents() over all documents of `source`, some at a time; `keep_fields` as in DocumentReader. Records that
-/// could not be read go to `on_error`, too.
+/// tasks::visit_results() over all documents of `source`; `keep_fields` as in DocumentReader. Errors: those of
+/// check_source(); kIo where standard output takes no more.
 void visit_results(const TextSource& source, const tasks::RunOptions& run, const RunOnDocuments& task,
                    const VisitResult& visit, bool keep_fields = false, const VisitError& on_error = {});
 
@@ -144,7 +137,7 @@ class ResultSink {
  private:
   const TaskFlags& flags_;
   ResultForm form_;
-  std::optional<ResultFile> file_;
+  std::optional<tasks::ResultFile> file_;
   std::int64_t results_ = 0;
   std::int64_t errors_ = 0;
   std::string first_error_;

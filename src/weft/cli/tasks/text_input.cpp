@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lines are bytes: what is no UTF-8 is the tokeniser's business, which keeps offsets right.
+// A terminal is no source: a command without texts would wait for ever.
 #include "weft/cli/tasks/text_input.h"
 
 #include <unistd.h>
@@ -7,8 +7,6 @@
 #include "weft/cli/front/failure.h"
 #include "weft/cli/front/field_flags.h"
 #include "weft/core/error.h"
-#include "weft/core/quote.h"
-#include "weft/readers/byte_source.h"
 #include "weft/readers/input/input_texts.h"
 
 namespace weft::cli {
@@ -22,13 +20,16 @@ void refuse_terminal() {
 
 }  // namespace
 
-bool are_texts(const std::vector<std::string>& arguments) {
-  return !arguments.empty() && (arguments.size() > 1 || arguments.front() != "-");
-}
-
 void check_one_source(const TextSource& source) {
   if (!source.texts.empty() && !source.file.empty()) {
     throw UsageError("texts as arguments and --file cannot both be given");
+  }
+}
+
+void check_source(const TextSource& source) {
+  check_one_source(source);
+  if (!are_texts(source.texts) && (source.file.empty() || source.file == "-")) {
+    refuse_terminal();
   }
 }
 
@@ -51,72 +52,13 @@ void add_text_arguments(CLI::App& app, TextSource& source, bool with_pairs) {
   }
 }
 
-DocumentReader::DocumentReader(const TextSource& source, bool keep_fields) : source_(source) {
-  check_one_source(source);
-  if (are_texts(source.texts)) {
-    return;
-  }
-  const bool standard_input = source.file.empty() || source.file == "-";
-  if (standard_input) {
-    refuse_terminal();
-  }
-  readers::InputTextOptions reading = source.reading;
-  reading.keep_fields = keep_fields;
-  records_.emplace(readers::ByteSource::stream(standard_input ? "-" : source.file), reading);
-}
-
-bool DocumentReader::read(readers::InputText& text) {
-  if (records_) {
-    return records_->next(text);
-  }
-  if (number_ == source_.texts.size()) {
-    return false;
-  }
-  text = {source_.texts[number_], {}, concat("text ", number_ + 1)};
-  if (source_.reading.pairs) {
-    readers::split_pair(text);
-  }
-  return true;
-}
-
-std::vector<tasks::Document> DocumentReader::next(std::size_t count, std::vector<UnreadRecord>* unread) {
-  std::vector<tasks::Document> documents;
-  for (std::size_t taken = 0; taken < count; ++taken, ++number_) {
-    readers::InputText text;
-    try {
-      if (!read(text)) {
-        break;
-      }
-    } catch (const readers::MalformedRecord& error) {
-      if (unread == nullptr) {
-        throw;
-      }
-      unread->push_back({documents.size(), error.what()});
-      continue;
-    }
-    documents.push_back({std::move(text.first), std::move(text.second), std::move(text.where), std::move(text.fields),
-                         std::move(text.names_of_texts)});
-  }
-  require(
-      number_ > 0, "no text was given: ",
-      [&] { return source_.file.empty() || source_.file == "-" ? "standard input" : quote(source_.file, 4096); },
-      " is empty");
-  return documents;
-}
-
 std::vector<tasks::Document> whole_files(const std::vector<std::string>& paths) {
-  std::vector<tasks::Document> documents;
   for (const std::string& path : paths) {
     if (path == "-") {
       refuse_terminal();
     }
-    readers::ByteSource source = readers::ByteSource::stream(path);
-    tasks::Document document;
-    document.name = source.name();
-    document.first = readers::read_whole_text(std::move(source));
-    documents.push_back(std::move(document));
   }
-  return documents;
+  return tasks::whole_files(paths);
 }
 
 std::vector<tasks::Document> whole_documents(const std::vector<std::string>& arguments,

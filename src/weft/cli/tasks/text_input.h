@@ -1,65 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the texts of a task come from: arguments; a file, a pipe or standard input with a text a record; or whole
-// files.
+// The texts of a task on a command line: arguments, --file or standard input.
 #pragma once
 
-#include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include <CLI/App.hpp>
 
-#include "weft/readers/input/input_texts.h"
 #include "weft/tasks/documents.h"
+#include "weft/tasks/input/text_source.h"
 
 namespace weft::cli {
 
-/// What a command was given. Texts are the arguments; without any, the records of `file`, or of standard input where
-/// that is empty or "-". One argument "-" is standard input, too.
-struct TextSource {
-  std::vector<std::string> texts;
-  std::string file;
-  readers::InputTextOptions reading = {};  ///< `pairs`: a text is two
-};
-
-/// Whether the arguments are texts: "-" alone is standard input, as everywhere on a command line.
-bool are_texts(const std::vector<std::string>& arguments);
+using tasks::are_texts;
+using tasks::DocumentReader;
+using tasks::TextSource;
 
 /// Errors: UsageError for arguments beside a file.
 void check_one_source(const TextSource& source);
+/// The same before a DocumentReader reads it. Errors: UsageError for a terminal as standard input, too.
+void check_source(const TextSource& source);
 
 /// Adds the arguments TEXT..., --file with --format and --text-field, and --pairs with --pair-field where a task knows
 /// what to do with two texts.
 void add_text_arguments(CLI::App& app, TextSource& source, bool with_pairs);
 
-/// A record that could not be read: how many documents of the same part stand before it, and why.
-struct UnreadRecord {
-  std::size_t before = 0;
-  std::string message;
-};
-
-/// The documents of a source, in order, some at a time: a file need not fit into memory.
-class DocumentReader {
- public:
-  /// `keep_fields`: documents keep the fields of their records, to be written again. Errors: UsageError for texts
-  /// beside a file, and for a terminal as standard input; those of InputTexts. `source` must outlive the reader.
-  explicit DocumentReader(const TextSource& source, bool keep_fields = false);
-
-  /// Up to `count` further documents; none at the end. With `unread`, records that are malformed are put there, and are
-  /// of the count; at the end there is none of either. Errors: as InputTexts::next; kArgument for a source without any
-  /// text.
-  std::vector<tasks::Document> next(std::size_t count, std::vector<UnreadRecord>* unread = nullptr);
-
- private:
-  bool read(readers::InputText& text);
-
-  const TextSource& source_;
-  std::optional<readers::InputTexts> records_;  // none: the texts are arguments
-  std::size_t number_ = 0;
-};
-
-/// Whole files as documents; "-" is standard input. Errors: UsageError for a terminal; as readers::read_whole_text.
+/// tasks::whole_files(). Errors: UsageError for a terminal as standard input; as there.
 std::vector<tasks::Document> whole_files(const std::vector<std::string>& paths);
 
 /// The arguments as documents where they are texts, else whole files, or standard input where `paths` is empty. Errors:

@@ -220,6 +220,7 @@ void run_sides(const TokenizeOptions& options, const TokenizeConfig& config) {
     }
     return;
   }
+  check_source(options.source);
   DocumentReader reader(options.source);
   for (auto documents = reader.next(1); !documents.empty(); documents = reader.next(1)) {
     print_side(*tokenizer, side, documents.front(), config, options.json);
@@ -239,6 +240,7 @@ void run_tokenize(const TokenizeOptions& options) {
     print_decoded(tokenizer, options, !config.special_tokens);
     return;
   }
+  check_source(options.source);
   DocumentReader reader(options.source);
   for (auto documents = reader.next(1); !documents.empty(); documents = reader.next(1)) {
     print_windows(tokenizer, documents.front(), config, options.json);

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // Comma-separated values are quoted by RFC 4180; tab-separated ones know no quotes, so that some text cannot be
 // written.
-#include "weft/cli/tasks/result_file.h"
+#include "weft/tasks/results/result_file.h"
 
 #include <algorithm>
 #include <utility>
 
-#include "weft/cli/front/failure.h"
 #include "weft/core/error.h"
 #include "weft/core/joined.h"
 #include "weft/core/quote.h"
+#include "weft/core/system/option_name.h"
 #include "weft/readers/input/file_kind.h"
 
-namespace weft::cli {
+namespace weft::tasks {
 namespace {
 
 using formats::Json;
@@ -26,7 +26,7 @@ char separator_of(const std::string& path) {
     return '\t';
   }
   if (ending != ".jsonl") {
-    throw UsageError("--out must end in .jsonl, .csv or .tsv, found " + quote(path, 4096));
+    fail(ErrorKind::kArgument, option("out"), " must end in .jsonl, .csv or .tsv, found ", quote(path, 4096));
   }
   return '\0';
 }
@@ -52,7 +52,7 @@ std::string quoted_cell(const std::string& cell) {
   return quoted + '"';
 }
 
-Json record_of(const tasks::Document& document) {
+Json record_of(const Document& document) {
   if (!document.fields.is_null()) {
     return document.fields;
   }
@@ -87,7 +87,7 @@ void ResultFile::write_row(const std::string& where, const std::vector<std::stri
       throw Error(
           ErrorKind::kFormat,
           concat(where, ": a field of ", quote(path_, 4096), " cannot hold a tab or a line end, found ", quote(text)),
-          "write --out FILE.csv or FILE.jsonl, which can");
+          concat("write ", option("out"), " FILE.csv or FILE.jsonl, which can"));
     }
     return text;
   };
@@ -127,7 +127,7 @@ void ResultFile::write_record(const std::string& where, const Json& record) {
     throw Error(ErrorKind::kFormat,
                 concat(where, ": the columns of ", quote(path_, 4096), " are ", quoted_list(columns_, 12),
                        ", and this record has ", quoted_list(names, 12)),
-                "write --out FILE.jsonl, where records may differ");
+                concat("write ", option("out"), " FILE.jsonl, where records may differ"));
   }
   std::vector<std::string> cells;
   cells.reserve(names.size());
@@ -137,7 +137,7 @@ void ResultFile::write_record(const std::string& where, const Json& record) {
   write_row(where, cells);
 }
 
-void ResultFile::add(const tasks::Document& document, const Json& result) {
+void ResultFile::add(const Document& document, const Json& result) {
   Json record = record_of(document);
   for (const auto& [name, value] : result.items()) {
     if (!record.emplace(name, Json(value)).second) {
@@ -154,7 +154,7 @@ void ResultFile::add(const tasks::Document& document, const Json& result) {
   ++rows_;
 }
 
-void ResultFile::add_error(const tasks::Document& document, const std::string& message) {
+void ResultFile::add_error(const Document& document, const std::string& message) {
   Json record = document.fields.is_null() && document.first.empty() ? Json::object() : record_of(document);
   record["error"] = message;
   ++rows_;
@@ -175,7 +175,7 @@ void ResultFile::commit() {
   file_.commit();
 }
 
-Json fields_beside_texts(const tasks::Document& document) {
+Json fields_beside_texts(const Document& document) {
   if (!document.fields.is_object()) {
     return nullptr;
   }
@@ -189,4 +189,4 @@ Json fields_beside_texts(const tasks::Document& document) {
   return others.empty() ? Json(nullptr) : others;
 }
 
-}  // namespace weft::cli
+}  // namespace weft::tasks

@@ -11,14 +11,13 @@
 #include "weft/formats/config_json.h"
 #include "weft/tasks/documents.h"
 
-namespace weft::cli {
+namespace weft::tasks {
 
 /// JSON lines, comma-separated or tab-separated values, by the ending of the path in small or capital letters: .jsonl,
-/// .csv, .tsv. A document that
-/// is no record has its text in the column "text", and a second one in "second_text".
+/// .csv, .tsv. A document that is no record has its text in the column "text", and a second one in "second_text".
 class ResultFile {
  public:
-  /// `with_errors`: records may have errors, so a table has a column "error" behind all others. Errors: UsageError for
+  /// `with_errors`: records may have errors, so a table has a column "error" behind all others. Errors: kArgument for
   /// another ending; as AtomicFile.
   explicit ResultFile(const std::string& path, bool with_errors = false);
 
@@ -26,11 +25,11 @@ class ResultFile {
   /// nothing for null, and JSON for every other value; its columns are those of the first record. Errors: kFormat
   /// naming the document where a field has the name of a column of the result, where a table's columns differ, and
   /// where a tab or line end is to be written as tab-separated values.
-  void add(const tasks::Document& document, const formats::Json& result);
+  void add(const Document& document, const formats::Json& result);
   /// Appends `document` with an error in place of a result: in JSON lines behind its own fields, in a table in the
   /// column "error", with nothing in the columns of the result. In a table it waits for the first result, which names
   /// the columns.
-  void add_error(const tasks::Document& document, const std::string& message);
+  void add_error(const Document& document, const std::string& message);
   /// The file appears under its name.
   void commit();
 
@@ -52,11 +51,11 @@ class ResultFile {
   std::int64_t rows_ = 0;
 };
 
-/// Whether a ResultFile can have this path, before long work. Errors: UsageError.
+/// Whether a ResultFile can have this path, before long work. Errors: kArgument.
 void check_result_path(const std::string& path);
 
 /// `fields` without those that are the texts: what a line of JSON says about where its text came from. Null where
 /// nothing is left.
-formats::Json fields_beside_texts(const tasks::Document& document);
+formats::Json fields_beside_texts(const Document& document);
 
-}  // namespace weft::cli
+}  // namespace weft::tasks

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// Lines are bytes: what is no UTF-8 is the tokeniser's business, which keeps offsets right.
+#include "weft/tasks/input/text_source.h"
+
+#include <utility>
+
+#include "weft/core/error.h"
+#include "weft/core/quote.h"
+#include "weft/readers/byte_source.h"
+
+namespace weft::tasks {
+
+bool are_texts(const std::vector<std::string>& texts) {
+  return !texts.empty() && (texts.size() > 1 || texts.front() != "-");
+}
+
+DocumentReader::DocumentReader(const TextSource& source, bool keep_fields) : source_(source) {
+  if (are_texts(source.texts)) {
+    return;
+  }
+  const bool standard_input = source.file.empty() || source.file == "-";
+  readers::InputTextOptions reading = source.reading;
+  reading.keep_fields = keep_fields;
+  records_.emplace(readers::ByteSource::stream(standard_input ? "-" : source.file), reading);
+}
+
+bool DocumentReader::read(readers::InputText& text) {
+  if (records_) {
+    return records_->next(text);
+  }
+  if (number_ == source_.texts.size()) {
+    return false;
+  }
+  text = {source_.texts[number_], {}, concat("text ", number_ + 1)};
+  if (source_.reading.pairs) {
+    readers::split_pair(text);
+  }
+  return true;
+}
+
+std::vector<Document> DocumentReader::next(std::size_t count, std::vector<UnreadRecord>* unread) {
+  std::vector<Document> documents;
+  for (std::size_t taken = 0; taken < count; ++taken, ++number_) {
+    readers::InputText text;
+    try {
+      if (!read(text)) {
+        break;
+      }
+    } catch (const readers::MalformedRecord& error) {
+      if (unread == nullptr) {
+        throw;
+      }
+      unread->push_back({documents.size(), error.what()});
+      continue;
+    }
+    documents.push_back({std::move(text.first), std::move(text.second), std::move(text.where), std::move(text.fields),
+                         std::move(text.names_of_texts)});
+  }
+  require(
+      number_ > 0, "no text was given: ",
+      [&] { return source_.file.empty() || source_.file == "-" ? "standard input" : quote(source_.file, 4096); },
+      " is empty");
+  return documents;
+}
+
+std::vector<Document> whole_files(const std::vector<std::string>& paths) {
+  std::vector<Document> documents;
+  for (const std::string& path : paths) {
+    readers::ByteSource source = readers::ByteSource::stream(path);
+    Document document;
+    document.name = source.name();
+    document.first = readers::read_whole_text(std::move(source));
+    documents.push_back(std::move(document));
+  }
+  return documents;
+}
+
+}  // namespace weft::tasks

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where the texts of a task come from: texts that are given; a file, a pipe or standard input with a text a record; or
+// whole files.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "weft/readers/input/input_texts.h"
+#include "weft/tasks/documents.h"
+
+namespace weft::tasks {
+
+/// Texts; without any, the records of `file`, or of standard input where
+/// that is empty or "-". One text "-" is standard input, too.
+struct TextSource {
+  std::vector<std::string> texts;
+  std::string file;
+  readers::InputTextOptions reading = {};  ///< `pairs`: a text is two
+};
+
+/// Whether the strings are texts: "-" alone is standard input, as everywhere on a command line.
+bool are_texts(const std::vector<std::string>& texts);
+
+/// A record that could not be read: how many documents of the same part stand before it, and why.
+struct UnreadRecord {
+  std::size_t before = 0;
+  std::string message;
+};
+
+/// The documents of a source, in order, some at a time: a file need not fit into memory.
+class DocumentReader {
+ public:
+  /// `keep_fields`: documents keep the fields of their records, to be written again. Errors: those of InputTexts.
+  /// `source` must outlive the reader.
+  explicit DocumentReader(const TextSource& source, bool keep_fields = false);
+
+  /// Up to `count` further documents; none at the end. With `unread`, records that are malformed are put there, and are
+  /// of the count; at the end there is none of either. Errors: as InputTexts::next; kArgument for a source without any
+  /// text.
+  std::vector<tasks::Document> next(std::size_t count, std::vector<UnreadRecord>* unread = nullptr);
+
+ private:
+  bool read(readers::InputText& text);
+
+  const TextSource& source_;
+  std::optional<readers::InputTexts> records_;  // none: the texts are arguments
+  std::size_t number_ = 0;
+};
+
+/// Whole files as documents; "-" is standard input. Errors: as readers::read_whole_text.
+std::vector<Document> whole_files(const std::vector<std::string>& paths);
+
+}  // namespace weft::tasks
