@@ -56,6 +56,15 @@ def folder_of_classes(path):
             text(path / label / f"{number}.txt", 3, seed=number)
 
 
+def retrieval(path):
+    """A folder as BEIR has it."""
+    path.mkdir(parents=True)
+    lines_of_json(path / "corpus.jsonl", [{"_id": str(row), "title": "", "text": prose(2, row)} for row in range(12)])
+    lines_of_json(path / "queries.jsonl", [{"_id": f"q{row}", "text": prose(1, row)} for row in range(3)])
+    (path / "qrels").mkdir()
+    (path / "qrels/test.tsv").write_text("query-id\tcorpus-id\tscore\n" + "".join(f"q{row}\t{row}\t1\n" for row in range(3)))
+
+
 def genome(path, sequences=4, bases=300):
     draw = random.Random(1)
     body = "".join(f">sequence {number}\n" + "".join(draw.choice("ACGT") for _ in range(bases)) + "\n" for number in range(sequences))
@@ -186,6 +195,7 @@ NAMES = {
     "train.csv": columns("text", "label"), "test.csv": columns("text", "label"), "reviews.tsv": columns("review", "label"),
     "reviews.csv": columns("id", "text", "label", "body"), "pairs.csv": columns("de", "en"), "papers.jsonl": records("article", "abstract"),
     "articles.jsonl": records("document", "summary"), "summaries.jsonl": records("summary"), "references.jsonl": records("summary"),
+    "notes": lambda path: [text(path / f"{name}.txt", 30, seed=place) for place, name in enumerate(("old", "loom"))], "beir": retrieval,
     "reports.jsonl": records("text"), "passages.jsonl": records("passage"),
     "queries.jsonl": lambda path: lines_of_json(path, [{"query": "who weaves", "texts": ["the loom", "an old man"]}] * 2),
     "questions.jsonl": lambda path: lines_of_json(path, [{"prompt": "the loom", "choices": ["weaves", "walks"], "label": 0}] * 3),

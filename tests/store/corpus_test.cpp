@@ -7,9 +7,9 @@
 #include "support/expect_error.h"
 #include "support/temporary_directory.h"
 #include "weft/core/files.h"
-#include "weft/store/corpus/corpus_reader.h"
-#include "weft/store/corpus/judgements.h"
-#include "weft/store/corpus/passages.h"
+#include "weft/store/texts/corpus_reader.h"
+#include "weft/store/texts/judgements.h"
+#include "weft/store/texts/passages.h"
 
 namespace weft::store {
 namespace {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Passages that one ranking alone has get nothing from the other.
 #include "weft/store/fusion.h"
 
 #include <unordered_map>

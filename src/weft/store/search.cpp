@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Each index is read when the first question needs it.
 #include "weft/store/search.h"
 
 #include <algorithm>

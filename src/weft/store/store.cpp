@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Settings are rows of names and values, checked when they are read.
 #include "weft/store/store.h"
 
 #include "weft/core/error.h"
@@ -74,15 +75,16 @@ std::optional<VectorSpace> Store::vector_space() {
   return space;
 }
 
-void Store::set_vector_space(const VectorSpace& space) {
+void Store::set_vector_space(const VectorSpace& space, bool anew) {
   Transaction transaction(database_);
-  if (vector_space() != space) {
+  const std::optional<VectorSpace> before = vector_space();
+  if (anew || !before || !before->is_that_of(space)) {
     database_.run("DELETE FROM codes; DELETE FROM vectors");
-    set("model", space.model);
-    set("model_digest", space.digest);
-    set("width", std::to_string(space.width));
-    set("similarity", space.similarity);
   }
+  set("model", space.model);
+  set("model_digest", space.digest);
+  set("width", std::to_string(space.width));
+  set("similarity", space.similarity);
   transaction.commit();
 }
 

@@ -28,7 +28,10 @@ struct VectorSpace {
   std::int64_t width = 0;             ///< numbers of a vector
   std::string similarity = "cosine";  ///< or "dot"; vectors of cosine have length 1
 
-  bool operator==(const VectorSpace&) const = default;
+  /// Whether vectors of both compare, wherever the model lies.
+  bool is_that_of(const VectorSpace& other) const noexcept {
+    return digest == other.digest && width == other.width && similarity == other.similarity;
+  }
 };
 
 /// How much a store holds.
@@ -63,8 +66,9 @@ class Store {
 
   /// None where the store has no vectors.
   std::optional<VectorSpace> vector_space();
-  /// Forgets all vectors, if they are of another space, and says what those to come are.
-  void set_vector_space(const VectorSpace& space);
+  /// Says what the vectors to come are, and where their model is. Those that are there go where they are of another
+  /// model, or are to be computed anew.
+  void set_vector_space(const VectorSpace& space, bool anew = false);
   /// Up to `count` passages without a vector, in the order of their numbers, behind `after`.
   std::vector<Passage> without_vector(std::int64_t after, std::int64_t count);
 

@@ -7,7 +7,7 @@
 #include "weft/core/disk/digest.h"
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
-#include "weft/store/corpus/passages.h"
+#include "weft/store/texts/passages.h"
 
 namespace weft::store {
 namespace {

@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "weft/store/corpus/corpus_text.h"
+#include "weft/store/texts/corpus_text.h"
 #include "weft/store/store.h"
 
 namespace weft::store {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Every call of SQLite is here: its codes become errors, and what it gives is checked for its type.
 #include "weft/store/file/database.h"
 
 #include <unistd.h>

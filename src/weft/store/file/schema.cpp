@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The statements that make the tables are kept by SQLite as they were written, so that a store is known by them.
 #include "weft/store/file/schema.h"
 
 #include <array>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Scales from the greatest number of a vector; what rounding leaves is measured, not estimated.
 #include "weft/store/vectors/codes.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// A tokenizer of FTS5 by itself, made as the index makes its own.
 #include "weft/store/words/word_tokenizer.h"
 
 #include <array>

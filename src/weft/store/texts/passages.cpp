@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "weft/store/corpus/passages.h"
+// Sentences first, pieces of those that are too long, then as many as fit.
+#include "weft/store/texts/passages.h"
 
 namespace weft::store {
 namespace {

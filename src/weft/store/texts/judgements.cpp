@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "weft/store/corpus/judgements.h"
+// A line at a time; the first may be a header.
+#include "weft/store/texts/judgements.h"
 
 #include <string_view>
 

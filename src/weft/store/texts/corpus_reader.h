@@ -12,7 +12,7 @@
 
 #include "weft/readers/input/input_texts.h"
 #include "weft/readers/reader.h"
-#include "weft/store/corpus/corpus_text.h"
+#include "weft/store/texts/corpus_text.h"
 
 namespace weft::store {
 

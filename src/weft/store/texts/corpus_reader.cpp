@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "weft/store/corpus/corpus_reader.h"
+// One file open at a time.
+#include "weft/store/texts/corpus_reader.h"
 
 #include <array>
 #include <string_view>

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+// `weft search`: the passages of a store that answer a question; or how well they do, by what people say.
+#include <iostream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "weft/checkpoint/open_model.h"
+#include "weft/cli/commands/tensor_commands.h"
+#include "weft/cli/front/failure.h"
+#include "weft/cli/front/field_flags.h"
+#include "weft/cli/front/help.h"
+#include "weft/cli/front/model_argument.h"
+#include "weft/cli/front/output.h"
+#include "weft/cli/tasks/encoder_flags.h"
+#include "weft/core/interrupt.h"
+#include "weft/core/one_line.h"
+#include "weft/core/progress.h"
+#include "weft/core/quote.h"
+#include "weft/core/text/number_text.h"
+#include "weft/store/texts/corpus_reader.h"
+#include "weft/tasks/search/passage_vectors.h"
+#include "weft/tasks/search/text_search.h"
+
+namespace weft::cli {
+namespace {
+
+using formats::Json;
+
+constexpr const char* kSearchExamples =
+    "  weft search notes.weft 'how does a loom work'\n"
+    "  weft search notes.weft 'how does a loom work' --by words --top-k 3 --json\n"
+    "  weft search scifact.weft 'vitamin B12 and homocysteine' --rerank ms-marco-MiniLM-L6-v2\n"
+    "  weft search scifact.weft --eval scifact/queries.jsonl scifact/qrels/test.tsv";
+
+struct WordWeightConfig {
+  double title_weight = 1.0;
+
+  template <typename Visitor>
+  static void fields(Visitor&& visit) {
+    visit(Field{"title_weight", &WordWeightConfig::title_weight, "how often a word of a title counts"}.range(0.0, 1e3));
+  }
+};
+
+struct SearchCommand {
+  std::string store;
+  std::string question;
+  std::vector<std::string> eval;
+  std::string query_field;
+  std::string model;
+  std::string reranker;
+  EncoderFlags encoder;
+  Json given = Json::object();
+  Json weight = Json::object();
+  bool json = false;
+};
+
+tasks::SearchModels open_search_models(store::StoreSearch& search, const SearchCommand& command,
+                                       const tasks::SearchConfig& config) {
+  tasks::SearchModels models;
+  const auto options_of = [&](const checkpoint::OpenedModel& opened) {
+    return tasks::model_options(encoder_settings(command.encoder, "weft search", opened.root()));
+  };
+  if (search.way(config.by) != "words") {
+    search.prepare("vectors");  // says that there are no vectors before a model is opened
+    const std::string model = command.model.empty() ? search.store().vector_space()->model : command.model;
+    const checkpoint::OpenedModel opened = checkpoint::open_model(model);
+    models.embedder = tasks::open_embedder(opened, options_of(opened));
+    tasks::check_same_model(search.store(), tasks::vector_space_of(*models.embedder, opened, model));
+  }
+  if (!command.reranker.empty()) {
+    const checkpoint::OpenedModel opened = checkpoint::open_model(command.reranker);
+    models.reranker = tasks::open_reranker(opened, options_of(opened), {});
+  }
+  return models;
+}
+
+// "1  0.0323  loom.txt:1200  A loom is a machine ...".
+std::string passage_line(std::size_t rank, const Json& entry) {
+  constexpr std::size_t kShown = 160;
+  const auto begin = entry["begin"].get<std::int64_t>();
+  const std::string title = entry.contains("title") ? concat(entry["title"].get<std::string>(), ": ") : std::string();
+  return concat(rank, "  ", score_text(entry["score"].get<double>()), "  ", one_line(entry["id"].get<std::string>()),
+                begin > 0 ? concat(":", begin) : std::string(), "  ",
+                one_line(concat(title, entry["text"].get<std::string>()), kShown));
+}
+
+void answer_question(store::StoreSearch& search, tasks::SearchModels& models, const SearchCommand& command,
+                     const tasks::SearchConfig& config) {
+  const std::vector<store::Hit> hits = tasks::search_passages(search, models, command.question, config, config.top_k);
+  Json passages = tasks::passages_json(search.store(), hits);
+  if (command.json) {
+    print_json({{"question", command.question},
+                {"by", search.way(config.by)},
+                {"reranked", models.reranker.has_value()},
+                {"passages", std::move(passages)}});
+    return;
+  }
+  std::size_t rank = 0;
+  for (const Json& entry : passages) {
+    std::cout << passage_line(++rank, entry) << '\n';
+  }
+  if (passages.empty()) {
+    report_progress("no passage has a word of the question");
+  }
+}
+
+void print_search_figures(const metrics::RankingFigures& figures, const std::string& by, bool json) {
+  if (json) {
+    print_json({{"by", by},
+                {"queries", figures.queries},
+                {"ndcg_at_10", figures.ndcg_at_10},
+                {"mrr_at_10", figures.mrr_at_10},
+                {"recall_at_1", figures.recall_at_1},
+                {"recall_at_10", figures.recall_at_10},
+                {"recall_at_100", figures.recall_at_100}});
+    return;
+  }
+  std::cout << name_table({{"found by", by},
+                           {"queries", digits(static_cast<std::int64_t>(figures.queries))},
+                           {"nDCG@10", fixed(figures.ndcg_at_10, 4)},
+                           {"MRR@10", fixed(figures.mrr_at_10, 4)},
+                           {"recall@1", fixed(figures.recall_at_1, 4)},
+                           {"recall@10", fixed(figures.recall_at_10, 4)},
+                           {"recall@100", fixed(figures.recall_at_100, 4)}});
+}
+
+void evaluate_search(store::StoreSearch& search, tasks::SearchModels& models, const SearchCommand& command,
+                     const tasks::SearchConfig& config) {
+  const store::Judgements judgements = store::read_judgements(named_by_user(command.eval[1]));
+  store::CorpusReader queries({command.eval[0]}, {.text_field = command.query_field});
+  store::SearchEvaluation evaluation(judgements);
+  const InterruptGuard guard;
+  ProgressBar bar("queries", static_cast<double>(judgements.size()));
+  double done = 0;
+  for (store::CorpusText query; queries.next(query);) {
+    if (!judgements.contains(query.id)) {
+      continue;
+    }
+    evaluation.add(query.id, tasks::ranked_texts(search.store(), tasks::search_passages(search, models, query.text,
+                                                                                        config, config.depth)));
+    bar.update(++done);
+    if (interrupted()) {
+      throw Error(ErrorKind::kInterrupted, "stopped");
+    }
+  }
+  bar.finish();
+  const std::optional<metrics::RankingFigures> figures = evaluation.figures();
+  if (!figures) {
+    fail(ErrorKind::kArgument, quote(command.eval[1], 4096), ": judges none of the queries of ",
+         quote(command.eval[0], 4096));
+  }
+  print_search_figures(*figures, search.way(config.by), command.json);
+}
+
+void run_search(const SearchCommand& command) {
+  tasks::SearchConfig config;
+  WordWeightConfig weight;
+  formats::update_from_json(config, command.given, "weft search");
+  formats::update_from_json(weight, command.weight, "weft search");
+  if (command.question.empty() == command.eval.empty()) {
+    throw UsageError("weft search needs a question, or --eval QUERIES QRELS",
+                     "for example: weft search notes.weft 'how does a loom work'");
+  }
+  store::Store store(command.store, store::Access::kRead);
+  store::StoreSearch search(store, {.title_weight = weight.title_weight});
+  tasks::SearchModels models = open_search_models(search, command, config);
+  if (command.eval.empty()) {
+    answer_question(search, models, command, config);
+  } else {
+    evaluate_search(search, models, command, config);
+  }
+}
+
+}  // namespace
+
+void add_search(CLI::App& parent) {
+  auto command = std::make_shared<SearchCommand>();
+  CLI::App& app = add_command(parent, "search", kSearchExamples);
+  app.add_option("STORE", command->store, "the file that weft index wrote")->required();
+  app.add_option("QUESTION", command->question, "what the passages are to answer");
+  app.add_option("--eval", command->eval,
+                 "measure the search: a file of queries with ids, and one of judgements, as BEIR or TREC has them")
+      ->expected(2)
+      ->option_text("QUERIES QRELS");
+  app.add_option("--query-field", command->query_field, "with --eval: column or JSON field of a query's text")
+      ->option_text("NAME");
+  add_model_argument(app, "--model", command->model,
+                     "the model that made the store's vectors, where it lies elsewhere now");
+  add_model_argument(app, "--rerank", command->reranker, "cross-encoder that sorts what was found once more");
+  add_fields<tasks::SearchConfig>(app, {.title = "Options"}, command->given);
+  add_fields<WordWeightConfig>(app, {.title = "Options"}, command->weight);
+  add_encoder_flags(app, command->encoder);
+  add_json_flag(app, command->json);
+  app.callback([command] { run_search(*command); });
+}
+
+}  // namespace weft::cli

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`weft index` and `weft search`: texts in, passages out, by words and by vectors; what cannot be is one line."""
+
+import json
+import sqlite3
+import unittest
+
+from encoder_program import FIXTURES
+from weft_program import Case, weft, weft_json
+
+
+class Search(Case):
+    def setUp(self):
+        super().setUp()
+        self.store = self.folder / "texts.weft"
+        self.corpus = self.folder / "beir"
+        self.corpus.mkdir()
+        rows = [{"_id": "d1", "title": "Looms", "text": "The loom weaves a thread."}, {"_id": "d2", "title": "", "text": "Rates rose again."},
+                {"_id": "d3", "title": "", "text": "A weaver by the window."}]
+        (self.corpus / "corpus.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+    def ids(self, *arguments):
+        return [passage["id"] for passage in weft_json("search", self.store, *arguments)["passages"]]
+
+    def test_words_and_vectors(self):
+        made = weft_json("index", self.store, self.corpus, "--stem", "english")
+        self.assertEqual((made["added"], made["texts"], made["vectors"]), (3, 3, 0))
+        self.assertEqual(self.ids("who weaves on a loom"), ["d1", "d3"])
+        model = FIXTURES / "sentence/mean"
+        made = weft_json("index", self.store, "--model", model)
+        self.assertEqual((made["passages"], made["vectors"]), (3, 3))
+        self.assertEqual(len(self.ids("weaving", "--by", "vectors")), 3)
+        self.assertEqual(self.ids("loom thread", "--by", "both")[0], "d1")
+        other = weft("index", self.store, "--model", FIXTURES / "sentence/every_mode")
+        self.assertEqual(other.returncode, 1)
+        self.assertIn("the vectors are those of", other.stderr)
+        self.assertEqual(weft_json("index", self.store, "--model", FIXTURES / "sentence/every_mode", "--rebuild")["vectors"], 3)
+
+    def test_evaluation_and_errors(self):
+        weft_json("index", self.store, self.corpus)
+        queries, judged = self.folder / "queries.jsonl", self.folder / "qrels.tsv"
+        queries.write_text('{"_id": "q", "text": "loom"}\n{"_id": "r", "text": "window rates"}\n')
+        judged.write_text("query-id\tcorpus-id\tscore\nq\td1\t1\nr\td2\t1\n")
+        figures = weft_json("search", self.store, "--eval", queries, judged)
+        self.assertEqual(figures["queries"], 2)
+        self.assertEqual(figures["recall_at_10"], 1.0)
+        self.assertEqual(weft("search", self.store).returncode, 2)
+        twice = self.folder / "twice.jsonl"
+        twice.write_text('{"_id": "x", "text": "a"}\n{"_id": "x", "text": "b"}\n')
+        refused = weft("index", self.store, twice)
+        self.assertEqual(refused.returncode, 1)
+        self.assertIn("line 2: the id 'x' was there before", refused.stderr)
+        self.assertEqual(weft_json("index", self.store, self.corpus)["unchanged"], 3)
+        with sqlite3.connect(self.store) as database:
+            database.execute("PRAGMA user_version = 9")
+        database.close()
+        self.assertIn("a later version of Weft wrote this store", weft("search", self.store, "loom").stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
