@@ -78,7 +78,7 @@ Answer kernel_takes_convolution(const ConvolutionCall& call) {
 
 at::Tensor kernel_convolution(const ConvolutionCall& call) {
   const at::Tensor base = with_whole_rows(call.base);
-  const at::Tensor output =
+  at::Tensor output =
       call.may_write_base ? base : empty_heads(call.values.sizes(), call.values.options().requires_grad(false));
   convolve_into(output, base, call.values, call.weights);
   return output;
