@@ -29,9 +29,8 @@ std::optional<Forward> decode_portable(const Call& call) {
 
 at::Tensor convolve_portable(const ConvolutionCall& call) {
   const at::Tensor rows = call.weights.unsqueeze(1).unsqueeze(-1);  // [H, 1, taps, 1]
-  const at::IntArrayRef one_step({1, 1});
   return call.base +
-         at::conv2d(call.values, rows, {}, one_step, {call.weights.size(1) / 2, 0}, one_step, call.weights.size(0));
+         at::conv2d(call.values, rows, {}, {1, 1}, {call.weights.size(1) / 2, 0}, {1, 1}, call.weights.size(0));
 }
 
 at::Tensor drop_portable(const DropoutCall& call) {
