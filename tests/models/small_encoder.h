@@ -23,6 +23,7 @@ inline models::EncoderConfig small_encoder_config(const std::string& family) {
   config.max_position_embeddings = 128;
   config.type_vocab_size = 2;
   config.sep_token_id = 3;
+  config.pad_token_id = config.pad_token_id < config.vocab_size ? config.pad_token_id : 1;
   // Of these a family takes those that it has.
   models::update_fields(config,
                         {{"attention_head_size", 6},

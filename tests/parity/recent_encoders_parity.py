@@ -51,8 +51,36 @@ def modernbert(source, head):
     return config, written
 
 
+def posted(source):
+    """What the descendants of BERT share."""
+    return sizes(source) | {"layer_norm_eps": source.choice([1e-12, 1e-5]), "type_vocab_size": source.choice([1, 2, 3]), "hidden_act": source.choice(ACTIVATIONS)}
+
+
+def mpnet(source, head):
+    config = hf.MPNetConfig(**posted(source) | {"pad_token_id": 1})
+    return config, config.to_dict()
+
+
+def electra(source, head):
+    shape = posted(source)
+    config = hf.ElectraConfig(**shape, embedding_size=source.choice([shape["hidden_size"], 3, 24]), summary_activation=source.choice(["gelu", "tanh"]))
+    return config, config.to_dict()
+
+
+def nomic_bert(source, head):
+    config = hf.NomicBertConfig(**posted(source), rope_parameters={"rope_theta": source.choice([30.0, 1000.0]), "rope_type": "default"})
+    written = config.to_dict()
+    if source.random() < 0.5 and config.hidden_act in ("silu", "gelu"):  # the fields of its authors
+        names = {"hidden_size": "n_embd", "num_hidden_layers": "n_layer", "num_attention_heads": "n_head", "intermediate_size": "n_inner",
+                 "max_position_embeddings": "n_positions", "layer_norm_eps": "layer_norm_epsilon"}
+        written = {names.get(name, name): value for name, value in written.items() if name not in ("hidden_act", "rope_parameters", "head_dim")}
+        written |= {"activation_function": {"silu": "swiglu", "gelu": "geglu"}[config.hidden_act], "rotary_emb_base": config.rope_parameters["rope_theta"],
+                    "rotary_emb_fraction": 1.0, "rotary_emb_interleaved": False, "prenorm": False, "qkv_proj_bias": False, "use_rms_norm": None, "num_experts": 0}
+    return config, written
+
+
 # A family's config, and its config.json.
-SHAPES = {"modernbert": modernbert}
+SHAPES = {"modernbert": modernbert, "mpnet": mpnet, "electra": electra, "nomic_bert": nomic_bert}
 # What the classes of transformers begin with.
 CLASSES = encoder_cases.FAMILIES
 
@@ -70,8 +98,8 @@ def heads_of(family):
 
 def write(source, model, written, folder):
     tensors = {name: tensor.detach().float().clone().contiguous() for name, tensor in model.state_dict().items() if tensor.is_floating_point()}
-    if source.random() < 0.5:
-        model.float().save_pretrained(folder)
+    if source.random() < 0.7:
+        model.float().save_pretrained(folder, save_original_format=source.random() < 0.5)
     else:
         torch.save(tensors, folder / "pytorch_model.bin")
     written = written | {name: value for name, value in model.config.to_dict().items() if name in ("id2label", "label2id", "tie_word_embeddings")}
@@ -89,7 +117,8 @@ def inputs_of(source, config, head):
             keep[row, ..., :length] = 1
         ids = torch.where(keep == 1, ids, config.pad_token_id)
         # With a mask always: the mean over choices of transformers 5.23 needs one.
-        yield {"input_ids": ids, "attention_mask": keep}
+        types = torch.randint(config.type_vocab_size, ids.shape, generator=torch.Generator().manual_seed(len(ids))) if hasattr(config, "type_vocab_size") else None
+        yield {"input_ids": ids, "attention_mask": keep} | ({"token_type_ids": types} if types is not None and config.model_type != "mpnet" else {})
 
 
 def difference(source, model, directory, head):

@@ -59,6 +59,7 @@ struct BlockConfig {
   bool qkv_bias = true;                       ///< query, key and value projections have a bias
   bool output_bias = true;                    ///< so has the projection of what attention gives
   bool feed_forward_bias = true;              ///< so have those of the feed-forward
+  std::optional<bool> feed_forward_up_bias = {};  ///< whether the first of them has one, where it is otherwise
   std::string activation = "gelu";
   bool causal = false;
   double rope_theta = 0.0;      ///< base of the rotary frequencies; 0: positions are not rotary

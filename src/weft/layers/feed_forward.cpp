@@ -15,7 +15,8 @@ FeedForwardImpl::FeedForwardImpl(const BlockConfig& config, const at::TensorOpti
       chunk_(config.feed_forward_chunk),
       dropout_(config.inner_dropout) {
   const std::int64_t wide = config.intermediate_size * (is_gated(activation_) ? 2 : 1);
-  up = register_module("up", Linear(config.hidden_size, wide, config.feed_forward_bias, options));
+  up = register_module(
+      "up", Linear(config.hidden_size, wide, config.feed_forward_up_bias.value_or(config.feed_forward_bias), options));
   down =
       register_module("down", Linear(config.intermediate_size, config.hidden_size, config.feed_forward_bias, options));
 }
@@ -24,7 +25,7 @@ at::Tensor FeedForwardImpl::forward(const at::Tensor& x, std::uint64_t seed) {
   const double dropout = is_training() ? dropout_ : 0.0;
   // The holders are copied: a chunk runs again in the backward pass, long after this call.
   auto rows = [up = up, down = down, activation = activation_, dropout](const at::Tensor& part,
-                                                                              std::uint64_t its_seed) mutable {
+                                                                        std::uint64_t its_seed) mutable {
     return down(seeded_dropout(up->activated(part, activation), dropout, its_seed));
   };
   if (chunk_ == 0 || x.dim() < 2 || x.size(-2) <= chunk_) {

@@ -28,11 +28,20 @@ EncoderRules bert_rules() {
   return rules;
 }
 
+bool knows_positions_by_a_table(const formats::Json& config) {
+  const auto kind = config.find("position_embedding_type");
+  return kind == config.end() || *kind != "alibi";
+}
+
 }  // namespace
 
 const Family& bert_family() {
   static const EncoderRules rules = bert_rules();
-  static const Family family{.name = "bert", .model_type = "bert", .layers_of = "bert", .encoder = &rules};
+  static const Family family{.name = "bert",
+                             .model_type = "bert",
+                             .reads = knows_positions_by_a_table,
+                             .layers_of = "bert",
+                             .encoder = &rules};
   return family;
 }
 

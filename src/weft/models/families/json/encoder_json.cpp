@@ -40,8 +40,8 @@ void refuse_what_changes_the_result(const EncoderRules& rules, const Json& json,
   }
   const auto positions = json.find("position_embedding_type");
   const bool may_be_none = rules.has_field("position_embedding_type");
-  if (positions != json.end() && *positions != "absolute" && !(may_be_none && *positions == "none")) {
-    fail(ErrorKind::kUnsupported, where, ": position_embedding_type must be \"absolute\", found ",
+  if (positions != json.end() && *positions != rules.positions_by && !(may_be_none && *positions == "none")) {
+    fail(ErrorKind::kUnsupported, where, ": position_embedding_type must be \"", rules.positions_by, "\", found ",
          quote(positions->dump(-1, ' ', true, Json::error_handler_t::replace)));
   }
   const auto pruned = json.find("pruned_heads");

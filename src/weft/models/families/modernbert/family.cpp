@@ -11,6 +11,7 @@
 #include "weft/models/families/modernbert/config.h"
 #include "weft/models/families/modernbert/config_json.h"
 #include "weft/models/families/rows.h"
+#include "weft/text/hugging_face.h"
 
 namespace weft::models {
 namespace {
@@ -112,6 +113,16 @@ Initializer modernbert_values(const EncoderConfig& config) {
   return initializer;
 }
 
+/// Texts begin and end with the tokens that classifiers and pairs have.
+void fit_modernbert(EncoderConfig& config, const text::HuggingFaceTokenizer& tokenizer, const formats::Json& given) {
+  const auto take = [&](const char* field, std::int64_t& id, text::SpecialRole role) {
+    id = given.contains(field) ? id : tokenizer.special(role).value_or(-1);
+  };
+  take("cls_token_id", config.own.get<ModernbertFields>().cls_token_id, text::SpecialRole::kClass);
+  take("bos_token_id", config.bos_token_id, text::SpecialRole::kClass);
+  take("eos_token_id", config.eos_token_id, text::SpecialRole::kSeparator);
+}
+
 EncoderRules modernbert_rules() {
   EncoderRules rules{.class_name = "ModernBert", .base_prefix = "model"};
   rules.base = modernbert_base();
@@ -149,6 +160,7 @@ EncoderRules modernbert_rules() {
   rules.initializer = modernbert_values;
   rules.costs = gated_costs;
   rules.lengthens = true;
+  rules.fit = fit_modernbert;
   rules.check_start = refuse_rotary_start;
   rules.from_json = modernbert_from_json;
   rules.to_json = modernbert_to_json;
