@@ -69,6 +69,7 @@ constexpr std::array kClasses{
     TokenizerClass{"DistilBertTokenizer", "distilbert", kWordsFile, false, read_words},
     TokenizerClass{"ElectraTokenizer", "electra", kWordsFile, true, read_words},
     TokenizerClass{"BertTokenizer", "nomic_bert", kWordsFile, true, read_words},
+    TokenizerClass{"BertTokenizer", "jina_bert", kWordsFile, true, read_words},
     TokenizerClass{"MPNetTokenizer", "mpnet", kWordsFile, false, read_mpnet},
     TokenizerClass{"RobertaTokenizer", "roberta", kPairsFile, false, read_byte_pairs, true},
     TokenizerClass{"LongformerTokenizer", "longformer", kPairsFile, false, read_byte_pairs},
