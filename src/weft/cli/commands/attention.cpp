@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // `weft attention`: where a model looks while it reads one text, as a page to look at, in a file or from a server.
-#include <array>
 #include <cstdint>
 #include <iostream>
 #include <memory>
@@ -9,8 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include "weft/checkpoint/encoder_decoder/directory.h"
-#include "weft/checkpoint/model_directory.h"
 #include "weft/checkpoint/open_model.h"
 #include "weft/cli/commands/tensor_commands.h"
 #include "weft/cli/front/failure.h"
@@ -25,11 +22,9 @@
 #include "weft/core/number.h"
 #include "weft/core/progress.h"
 #include "weft/core/quote.h"
-#include "weft/generation/settings/read_settings.h"
 #include "weft/server/server.h"
-#include "weft/tasks/sequences/sequence_model.h"
 #include "weft/tasks/viewer/row_lists.h"
-#include "weft/tasks/viewer/view_text.h"
+#include "weft/tasks/viewer/view_directory.h"
 #include "weft/training/run/run_of_model.h"
 #include "weft/viewer/figure.h"
 #include "weft/viewer/page.h"
@@ -107,69 +102,24 @@ tasks::Document document_of(const AttentionCommand& command, const AttentionPage
   return document;
 }
 
-tasks::AttentionView view_of_pair(const checkpoint::OpenedModel& directory, const tasks::Document& document,
-                                  const tasks::ViewOptions& options, const std::string& name) {
-  if (!document.second) {
-    throw UsageError(name + " is an encoder-decoder: it reads a source and writes a target, and needs both",
-                     "for example: weft attention MODEL 'Der Hund schläft.' 'The dog sleeps.'");
-  }
-  tasks::SequenceModel sequences = tasks::describe_sequence_model(directory, 0);
-  sequences.products = options.products;
-  const std::int64_t start = generation::start_token(generation::read_settings(directory), name);
-  return tasks::view_pair(sequences, checkpoint::load_encoder_decoder(directory), start, document, options);
-}
-
-tasks::AttentionView view_of_task(const checkpoint::OpenedModel& directory, const tasks::Document& document,
-                                  const tasks::ViewOptions& options, const std::string&) {
-  tasks::TaskModel task = tasks::open_task_model(directory, {.products = options.products});
-  return tasks::view_document(task, document, options);
-}
-
-tasks::AttentionView view_of_text(const checkpoint::OpenedModel& directory, const tasks::Document& document,
-                                  const tasks::ViewOptions& options, const std::string& name) {
-  if (document.second) {
+// The texts that a model reads are as many as were given.
+void check_texts(const checkpoint::OpenedModel& directory, const tasks::Document& document) {
+  const std::string name = quote(directory.path().string(), 4096);
+  if (directory.can(checkpoint::Ability::kWrite)) {
+    if (!document.second) {
+      throw UsageError(name + " is an encoder-decoder: it reads a source and writes a target, and needs both",
+                       "for example: weft attention MODEL 'Der Hund schläft.' 'The dog sleeps.'");
+    }
+  } else if (directory.can(checkpoint::Ability::kPredict) && document.second) {
     throw UsageError(name + " reads one text, found two", "weft attention --help shows examples");
   }
-  const std::unique_ptr<text::Tokenizer> tokenizer = checkpoint::load_tokenizer(directory);
-  return tasks::view_text(checkpoint::load_model(directory), *tokenizer, document.first, options);
 }
 
-using View = tasks::AttentionView (*)(const checkpoint::OpenedModel& directory, const tasks::Document& document,
-                                      const tasks::ViewOptions& options, const std::string& name);
-constexpr std::array kViews{checkpoint::Way<View>{checkpoint::Ability::kWrite, view_of_pair},
-                            checkpoint::Way<View>{checkpoint::Ability::kPredict, view_of_text},
-                            checkpoint::Way<View>{checkpoint::Ability::kRead, view_of_task}};
-
-tasks::AttentionView view_of(const checkpoint::OpenedModel& directory, const tasks::Document& document,
+tasks::AttentionView view_of(const std::string& run, const tasks::Document& document,
                              const tasks::ViewOptions& options) {
-  return way_of(directory, kViews)(directory, document, options, quote(directory.path().string(), 4096));
-}
-
-Json summary_of_view(const tasks::AttentionView& view) {
-  Json parts = Json::array();
-  for (const tasks::ViewedPart& part : view.parts) {
-    Json json = {{"name", part.name}, {"expression", part.expression}, {"heads", part.heads.size()}};
-    if (part.heads.empty()) {
-      json["reason"] = part.reason.empty() ? "not computed for this text" : part.reason;
-    } else {
-      json["cell"] = part.cell;
-    }
-    parts.push_back(std::move(json));
-  }
-  return {{"source_tokens", view.source.tokens.size()},
-          {"target_tokens", view.target.tokens.size()},
-          {"parts", std::move(parts)}};
-}
-
-void require_something(const Json& summary, const std::string& run) {
-  std::string reason;
-  for (const Json& part : summary.at("parts")) {
-    if (!part.contains("reason")) {
-      return;
-    }
-    reason = part.at("reason").get<std::string>();
-  }
-  fail(ErrorKind::kUnsupported, quote(run, 4096), ": no layer has weights to show: ", reason);
+  const checkpoint::OpenedModel directory = checkpoint::open_model(run);
+  check_texts(directory, document);
+  return tasks::view_directory(directory, document, options);
 }
 
 // "127.0.0.1:4321", "[::1]:0".
@@ -208,13 +158,13 @@ void serve_attention(const AttentionCommand& command, const AttentionPageConfig&
   served->cells = config.cells;
   served->top = config.top;
   options.kept = served->kept;
-  served->view = view_of(checkpoint::open_model(command.run), document, options);
+  served->view = view_of(command.run, document, options);
   if (config.layers.empty() && config.heads.empty()) {
     viewer::add_rollout(*served);
   }
-  Json summary = summary_of_view(served->view);
+  Json summary = tasks::summary_of_view(served->view);
   summary["dtype"] = options.products;
-  require_something(summary, command.run);
+  tasks::require_weights(summary, command.run);
   summary["kept_bytes"] = served->kept->bytes();
   viewer::draw_first_head(*served);
   silence_progress();
@@ -244,11 +194,11 @@ void write_attention(const AttentionCommand& command) {
     serve_attention(command, config, document, options);
     return;
   }
-  tasks::AttentionView view = view_of(checkpoint::open_model(command.run), document, options);
-  Json summary = summary_of_view(view);
+  tasks::AttentionView view = view_of(command.run, document, options);
+  Json summary = tasks::summary_of_view(view);
   summary["dtype"] = options.products;
   summary["out"] = config.out;
-  require_something(summary, command.run);
+  tasks::require_weights(summary, command.run);
   if (!config.svg.empty()) {
     write_file_atomically(config.svg, inspect::svg_heat(viewer::attention_figure(view, command.run)));
   }

@@ -6,6 +6,7 @@
 #include <iostream>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include "weft/checkpoint/open_model.h"
 #include "weft/cli/commands/tensor_commands.h"
@@ -19,10 +20,9 @@
 #include "weft/cli/tasks/task_command.h"
 #include "weft/core/error.h"
 #include "weft/core/files.h"
-#include "weft/core/log.h"
 #include "weft/metrics/translation/symmetrize.h"
 #include "weft/readers/input/file_kind.h"
-#include "weft/tasks/sequences/alignment_result.h"
+#include "weft/tasks/sequences/aligner.h"
 
 namespace weft::cli {
 namespace {
@@ -78,162 +78,36 @@ struct AlignCommand {
   std::string gold;
 };
 
-/// How many pairs are of a kind, and the first of them.
-class PairCount {
- public:
-  void count(bool is_one, const std::string& name) {
-    first_ = is_one && count_ == 0 ? name : first_;
-    count_ += is_one ? 1 : 0;
+tasks::Aligner open_aligner(const AlignCommand& command, const AlignConfig& config) {
+  // Both directories are looked at before the weights of one are read.
+  const checkpoint::OpenedModel forward = checkpoint::open_model(command.task.directory);
+  std::optional<checkpoint::OpenedModel> backward;
+  if (!command.reverse.empty()) {
+    backward = checkpoint::open_model(command.reverse);
+    backward->need(checkpoint::Ability::kWrite);
   }
-
-  void warn(const char* what) const {
-    if (count_ > 0) {
-      log_warning(count_ == 1 ? "1 pair was " : concat(count_, " pairs were "), what, " (",
-                  count_ == 1 ? "" : "first: ", first_, ")");
-    }
+  tasks::AlignOptions options;
+  const auto set = [&](const checkpoint::OpenedModel& model) {
+    const tasks::EncoderSettings settings = encoder_settings(command.task.encoder, "weft align", model.path());
+    options.load = {.encoder = settings.encoder, .dtype = settings.dtype, .check_finite = settings.check_finite};
+    options.products = settings.products;
+  };
+  set(forward);
+  options.site = {.layer = config.layer, .heads = config.heads, .shift = config.shift};
+  options.source_lang = config.source_lang;
+  options.target_lang = config.target_lang;
+  options.skip_long = config.skip_long;
+  tasks::AlignModel there = tasks::open_align_model(forward, options);
+  std::optional<tasks::AlignModel> back;
+  if (backward) {
+    std::swap(options.source_lang, options.target_lang);
+    set(*backward);
+    back = tasks::open_align_model(*backward, options);
   }
-
- private:
-  std::int64_t count_ = 0;
-  std::string first_;
-};
-
-/// Models of one direction, or of both.
-class Aligner {
- public:
-  Aligner(const AlignCommand& command, const AlignConfig& config, const EncoderFlags& flags) : config_(config) {
-    // Both directories are looked at before the weights of one are read.
-    const checkpoint::OpenedModel forward = checkpoint::open_model(command.task.directory);
-    std::optional<checkpoint::OpenedModel> backward;
-    if (!command.reverse.empty()) {
-      backward = checkpoint::open_model(command.reverse);
-      backward->need(checkpoint::Ability::kWrite);
-    }
-    tasks::AlignOptions options;
-    const auto set = [&](const checkpoint::OpenedModel& model) {
-      const tasks::EncoderSettings settings = encoder_settings(flags, "weft align", model.path());
-      options.load = {.encoder = settings.encoder, .dtype = settings.dtype, .check_finite = settings.check_finite};
-      options.products = settings.products;
-    };
-    set(forward);
-    options.site = {.layer = config.layer, .heads = config.heads, .shift = config.shift};
-    options.source_lang = config.source_lang;
-    options.target_lang = config.target_lang;
-    options.skip_long = config.skip_long;
-    forward_ = tasks::open_align_model(forward, options);
-    if (backward) {
-      std::swap(options.source_lang, options.target_lang);
-      set(*backward);
-      backward_ = tasks::open_align_model(*backward, options);
-    }
-  }
-
-  std::vector<tasks::TaskResult> operator()(std::span<const tasks::Document> pairs) {
-    const tasks::BatchLimits limits{config_.batch_size, config_.batch_tokens};
-    const std::vector<tasks::AlignedPair> forward = tasks::align(forward_, pairs, limits);
-    std::vector<tasks::AlignedPair> backward;
-    if (backward_) {
-      std::vector<tasks::Document> turned;
-      for (const tasks::Document& pair : pairs) {
-        turned.push_back(
-            {.first = pair.second.value_or(""), .second = pair.first, .name = concat(pair.name, ", the other way")});
-      }
-      backward = tasks::align(*backward_, turned, limits);
-    }
-    std::vector<tasks::TaskResult> results;
-    for (std::size_t i = 0; i < pairs.size(); ++i) {
-      results.push_back(result_of(forward[i], backward_ ? &backward[i] : nullptr));
-      one_by_one_.count(forward[i].one_by_one || (backward_ && backward[i].one_by_one), pairs[i].name);
-      too_long_.count(forward[i].too_long || (backward_ && backward[i].too_long), pairs[i].name);
-    }
-    return results;
-  }
-
-  /// Says which pairs are not as the others.
-  void warn() const {
-    one_by_one_.warn(
-        "read word by word: the tokeniser has tokens that lie in two words, or cuts a word otherwise when it stands "
-        "alone");
-    too_long_.warn("without links: a text is longer than the model reads");
-  }
-
- private:
-  tasks::TaskResult result_of(const tasks::AlignedPair& forward, const tasks::AlignedPair* backward) const {
-    metrics::AlignmentLinks found = forward.link_set();
-    tasks::LinkShares reverse;
-    if (backward != nullptr) {
-      metrics::AlignmentLinks turned;
-      for (const auto& [link, probability] : backward->links) {
-        turned.emplace(link.second, link.first);
-        reverse[{link.second, link.first}] = probability;
-      }
-      found = metrics::symmetrized(found, turned, config_.symmetrize);
-    }
-    Json metadata = about(forward_, forward);
-    if (backward != nullptr) {
-      metadata["reverse"] = about(*backward_, *backward);
-    }
-    return {.result = tasks::alignment_result(forward, found, backward != nullptr ? &reverse : nullptr),
-            .metadata = std::move(metadata)};
-  }
-
-  static Json about(const tasks::AlignModel& model, const tasks::AlignedPair& pair) {
-    const tasks::AlignmentSite& site = model.site;
-    return {{"source_tokens", pair.source_tokens},
-            {"target_tokens", pair.target_tokens},
-            {"one_by_one", pair.one_by_one},
-            {"too_long", pair.too_long},
-            {"layer", site.layer},
-            {"heads", site.heads.empty() ? Json("all") : Json(site.heads)},
-            {"shift", site.shift}};
-  }
-
-  const AlignConfig& config_;
-  tasks::AlignModel forward_;
-  std::optional<tasks::AlignModel> backward_;
-  PairCount one_by_one_;
-  PairCount too_long_;
-};
-
-/// The alignments that people made, line by line beside the pairs.
-class Gold {
- public:
-  Gold(const std::string& path, bool from_one) : lines_(path), first_(from_one ? 1 : 0) {}
-
-  void take(const tasks::TaskResult& found) {
-    readers::InputText line;
-    ++pairs_;
-    if (!lines_.next(line)) {
-      fail_on_pairs(pairs_ - 1, "more");
-    }
-    try {
-      const metrics::Alignment truth = metrics::parse_alignment(line.first, first_);
-      metrics::check_words(truth, std::ssize(found.result["source_words"]), std::ssize(found.result["target_words"]));
-      scorer_.add(metrics::parse_alignment(found.result["alignment"].get<std::string>()), truth);
-    } catch (const Error& error) {
-      throw Error(error.kind(), concat(line.where, ": ", error.what()), error.hint());
-    }
-  }
-
-  const metrics::AlignmentScorer& finish() {
-    const std::int64_t lines = lines_.count_all();
-    if (lines != pairs_) {
-      fail_on_pairs(lines, concat(pairs_));
-    }
-    return scorer_;
-  }
-
- private:
-  [[noreturn]] void fail_on_pairs(std::int64_t lines, const std::string& pairs) const {
-    throw Error(ErrorKind::kFormat, concat(lines_.name(), " has ", lines, " lines, but there are ", pairs, " pairs"),
-                "line N holds the links of pair N; an empty line is a line too");
-  }
-
-  tasks::NumberedLines lines_;
-  std::int64_t first_;
-  std::int64_t pairs_ = 0;
-  metrics::AlignmentScorer scorer_;
-};
+  return {std::move(there),
+          std::move(back),
+          {.symmetrize = config.symmetrize, .batch = {config.batch_size, config.batch_tokens}}};
+}
 
 bool is_record_path(const std::string& path) {
   const std::string ending = readers::small_ending(path, false);
@@ -301,7 +175,7 @@ void run_align(const AlignCommand& command) {
   const TaskFlags& flags = command.task;
   check_pairs(command.pairs);
   PairInput input(command.pairs, writes_fields(flags));
-  std::optional<Gold> gold;
+  std::optional<tasks::GoldAlignments> gold;
   if (!command.gold.empty()) {
     gold.emplace(command.gold, config.gold_from_one);
   }
@@ -312,7 +186,7 @@ void run_align(const AlignCommand& command) {
   if (!gold || !flags.out.empty()) {
     sink.emplace(of_links);
   }
-  Aligner aligner(command, config, flags.encoder);
+  tasks::Aligner aligner = open_aligner(command, config);
   constexpr std::int64_t kBatches = 32;
   const auto count = static_cast<std::size_t>(config.batch_size == 1 ? 1 : config.batch_size * kBatches);
   for (auto pairs = input.next(count); !pairs.empty(); pairs = input.next(count)) {

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
-#include <limits>
 #include <memory>
 
 #include "weft/cli/commands/tensor_commands.h"
@@ -17,9 +16,9 @@
 #include "weft/cli/tasks/task_command.h"
 #include "weft/core/log.h"
 #include "weft/core/quote.h"
-#include "weft/formats/npy.h"
 #include "weft/formats/safetensors.h"
 #include "weft/readers/input/file_kind.h"
+#include "weft/tasks/embedding/vector_files.h"
 
 namespace weft::cli {
 namespace {
@@ -65,45 +64,11 @@ struct EmbedConfig {
   }
 };
 
-constexpr float kNone = std::numeric_limits<float>::quiet_NaN();
-
 struct EmbedCommand {
   TaskFlags flags;
   TextSource source;
   std::string chunks;
   formats::Json given = formats::Json::object();
-};
-
-// The vectors of all texts, row by row, for a file; NaN in the rows of texts that have none.
-struct VectorTable {
-  std::vector<float> values;
-  std::int64_t rows = 0;
-  std::int64_t without = 0;  // of the rows, before the first that says the width
-  formats::Metadata metadata;
-
-  void add(const std::vector<float>& vector) {
-    values.insert(values.end(), static_cast<std::size_t>(without) * vector.size(), kNone);
-    without = 0;
-    values.insert(values.end(), vector.begin(), vector.end());
-    ++rows;
-  }
-  void add_none() {
-    if (values.empty()) {
-      ++without;
-    } else {
-      values.insert(values.end(), values.size() / static_cast<std::size_t>(rows), kNone);
-    }
-    ++rows;
-  }
-  void write(const std::string& path) const {
-    const std::vector<std::int64_t> shape{rows, rows == 0 ? 0 : static_cast<std::int64_t>(values.size()) / rows};
-    if (readers::small_ending(path, false) == ".npy") {
-      formats::write_npy(path, formats::Dtype::F32, shape, std::as_bytes(std::span(values)));
-      return;
-    }
-    const formats::TensorSource tensor{"embeddings", formats::Dtype::F32, shape, values.data()};
-    formats::write_safetensors(path, {&tensor, 1}, metadata);
-  }
 };
 
 bool is_vector_file(const std::string& path) {
@@ -193,8 +158,7 @@ formats::Metadata file_metadata(const tasks::Embedder& embedder) {
 // computed together.
 void write_vectors(const EmbedCommand& command, const std::string& out, tasks::Embedder& embedder,
                    const tasks::EmbedRun& run) {
-  VectorTable table;
-  table.metadata = file_metadata(embedder);
+  tasks::VectorTable table(file_metadata(embedder));
   std::vector<tasks::TextVector> latest;
   const auto embed = [&](std::span<const tasks::Document> documents) {
     latest = tasks::embed_texts(embedder, documents, run);
@@ -221,7 +185,7 @@ void write_vectors(const EmbedCommand& command, const std::string& out, tasks::E
   visit_results(command.source, run.run, embed, add, false, on_error);
   table.write(out);
   if (command.flags.json) {
-    print_json({{"rows", table.rows}, {"out", out}, {"embedding", tasks::applied(embedder)}});
+    print_json({{"rows", table.rows()}, {"out", out}, {"embedding", tasks::applied(embedder)}});
   }
   sink.finish();
 }

@@ -3,7 +3,6 @@
 #include "weft/cli/tasks/embedding/chunk_command.h"
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -13,6 +12,7 @@
 #include "weft/core/quote.h"
 #include "weft/formats/safetensors.h"
 #include "weft/readers/input/file_kind.h"
+#include "weft/tasks/embedding/vector_files.h"
 
 namespace weft::cli {
 namespace {
@@ -33,45 +33,6 @@ std::string chunk_line(const Json& chunk) {
 }
 
 std::string chunk_lines(const Json& chunks) { return joined(chunks, "\n", chunk_line); }
-
-constexpr std::array kPlaces = {"start", "end", "byte_start", "byte_end", "tokens"};
-
-// The chunks of all texts for a file.
-struct ChunkTable {
-  std::vector<float> vectors;
-  std::int64_t rows = 0;
-  std::int64_t texts = 0;
-  std::vector<std::int64_t> text_of;
-  std::array<std::vector<std::int64_t>, kPlaces.size()> places;
-
-  void add(const Json& chunks) {
-    for (const Json& chunk : chunks) {
-      for (const Json& value : chunk["embedding"]) {
-        vectors.push_back(value.get<float>());
-      }
-      for (std::size_t i = 0; i < kPlaces.size(); ++i) {
-        places[i].push_back(chunk[kPlaces[i]].get<std::int64_t>());
-      }
-      text_of.push_back(texts);
-      ++rows;
-    }
-    ++texts;
-  }
-
-  void write(const std::string& path, const formats::Metadata& metadata) const {
-    const std::vector<std::int64_t> length{rows};
-    std::vector<formats::TensorSource> tensors;
-    tensors.push_back({"embeddings",
-                       formats::Dtype::F32,
-                       {rows, rows == 0 ? 0 : static_cast<std::int64_t>(vectors.size()) / rows},
-                       vectors.data()});
-    tensors.push_back({"text", formats::Dtype::I64, length, text_of.data()});
-    for (std::size_t i = 0; i < kPlaces.size(); ++i) {
-      tensors.push_back({kPlaces[i], formats::Dtype::I64, length, places[i].data()});
-    }
-    formats::write_safetensors(path, tensors, metadata);
-  }
-};
 
 }  // namespace
 
@@ -106,7 +67,7 @@ void run_chunks(const TextSource& source, const TaskFlags& flags, tasks::Embedde
     run_on_texts(source, flags, run.embed.run, embed, {chunk_lines});
     return;
   }
-  ChunkTable table;
+  tasks::ChunkTable table;
   ResultSink sink(flags, {[](const Json&) { return std::string(); }});
   const auto add = [&](const tasks::TaskResult& result, const tasks::Document& document) {
     table.add(result.result);
@@ -116,14 +77,14 @@ void run_chunks(const TextSource& source, const TaskFlags& flags, tasks::Embedde
   VisitError on_error;
   if (sink.skips()) {
     on_error = [&](const std::string& message, const tasks::Document& /*document*/) {
-      ++table.texts;
+      table.add_none();
       sink.note_error(message);
     };
   }
   visit_results(source, run.embed.run, embed, add, false, on_error);
   table.write(out, {{"chunks", rule}, {"embedder", tasks::applied(embedder).dump()}});
   if (flags.json) {
-    print_json({{"rows", table.rows}, {"out", out}});
+    print_json({{"rows", table.rows()}, {"out", out}});
   }
   sink.finish();
 }
