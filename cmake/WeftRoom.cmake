@@ -3,7 +3,7 @@
 # rooms before it. The folder `front` of a TORCH room sees no LibTorch: it is an object library weft_<name>_front.
 include(WeftIsa)
 # Rooms that call others and compute little themselves: -O1 compiles them in 0.8 of the time of -O2.
-set(WEFT_UNHURRIED_ROOMS server page requests models checkpoint training tasks fine_tuning bench report viewer service cli cli_front)
+set(WEFT_UNHURRIED_ROOMS server page requests models checkpoint training tasks fine_tuning bench report runs viewer service cli cli_front)
 set_property(GLOBAL PROPERTY WEFT_ROOMS "")
 set_property(GLOBAL PROPERTY WEFT_TORCH_ROOMS "")
 

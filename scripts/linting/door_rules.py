@@ -8,7 +8,7 @@ import re
 
 from .sources import Offence
 
-ROOMS = set("pattern text profile page checkpoint generation training tasks fine_tuning bench report viewer service cli".split())
+ROOMS = set("pattern text profile page checkpoint generation training tasks fine_tuning bench report runs viewer service cli".split())
 READERS = "read_file formats::read_json formats::read_json_object formats::read_json_lines read_pickled_words open_tensor_file open_sharded_tensors".split()
 READERS += "load_sentencepiece load_tensors digest_of_file read_npy".split()
 CALL = re.compile(r"(?<![\w.>])(?:\w+::)*(?:%s)\(\s*([^\s,()]*)(\(?)" % "|".join(READERS))

@@ -11,7 +11,7 @@ import re
 from .sources import Offence
 
 RULE = "family"
-ROOMS = set("layers models checkpoint data generation training tasks fine_tuning bench report viewer service cli".split())
+ROOMS = set("layers models checkpoint data generation training tasks fine_tuning bench report runs viewer service cli".split())
 FOLDER = "src/weft/models/families/"
 LIST = FOLDER + "list.inc"
 MECHANISM = re.compile(r"^src/weft/attention/mechanisms/(\w+)/")

@@ -5,7 +5,7 @@ import re
 from .sources import Offence
 
 ROOMS = (
-    "core pattern inspect kernels formats text readers metrics profile hub store server page requests attention layers models checkpoint data generation training tasks fine_tuning bench report viewer service cli".split()
+    "core pattern inspect kernels formats text readers metrics profile hub store server page requests attention layers models checkpoint data generation training tasks fine_tuning bench report runs viewer service cli".split()
 )
 TORCH_FREE = ROOMS[: ROOMS.index("attention")]
 FRONT = "src/weft/cli/front/"  # the half of the command line that sees no LibTorch: it includes rooms without LibTorch and itself only

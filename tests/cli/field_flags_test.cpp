@@ -1,20 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Flags from a field list, through a real CLI11 app: names, values of every type, rules, and what help says. And the
-// one decision of `weft train`: which of seven ways to train a run is, from flags and from what directories hold.
+// Flags from a field list, through a real CLI11 app: names, values of every type, rules, and what help says.
 #include "weft/cli/front/field_flags.h"
 
 #include <gtest/gtest.h>
 
 #include <CLI/CLI.hpp>
-#include <filesystem>
 #include <string>
 #include <vector>
 
-#include "support/temporary_directory.h"
 #include "weft/cli/front/help.h"
 #include "weft/cli/front/output.h"
 #include "weft/cli/front/spoken_flags.h"
-#include "weft/cli/training/request.h"
 
 namespace weft::cli {
 namespace {
@@ -233,88 +229,6 @@ TEST(HelpLayout, LongTextIsWrappedIntoTheRightColumn) {
     EXPECT_EQ(line.substr(0, 8), count == 0 ? "  --flag" : "        ");
   }
   EXPECT_EQ(count, 3);
-}
-
-const std::string kEarlier = WEFT_TEST_DATA_DIR "/earlier";
-
-TrainOptions options_for(const std::string& out, const std::string& task = "", const std::string& model = "") {
-  TrainOptions options;
-  options.out = out;
-  options.task = task;
-  if (!model.empty()) {
-    options.given["model"] = model;
-  }
-  return options;
-}
-
-TrainRequest only(const TrainOptions& options) {
-  const std::vector<TrainRequest> requests = decide(options);
-  EXPECT_EQ(requests.size(), 1U);
-  return requests.front();
-}
-
-TEST(TrainRequest, NewRuns) {
-  const TrainRequest decoder = only(options_for("run"));
-  EXPECT_EQ(decoder.training, Training::kNewModel);
-  EXPECT_EQ(decoder.task, "lm");
-  EXPECT_FALSE(decoder.fields.contains("is_decoder"));
-  TrainOptions options = options_for("run");
-  options.encoder = true;
-  const TrainRequest encoder = only(options);
-  EXPECT_EQ(encoder.training, Training::kNewModel);
-  EXPECT_EQ(encoder.task, "mlm");
-  EXPECT_EQ(encoder.fields.at("is_decoder"), false);
-  EXPECT_EQ(only(options_for("run", "lm", kEarlier + "/decoder")).training, Training::kFurtherModel);
-  EXPECT_EQ(only(options_for("run", "mlm", kEarlier + "/masked")).training, Training::kFurtherEncoder);
-  const TrainRequest task = only(options_for("run", "classify", kEarlier + "/masked"));
-  EXPECT_EQ(task.training, Training::kFineTuning);
-  EXPECT_EQ(task.fields.at("task"), "classify");
-}
-
-TEST(TrainRequest, ResumedRuns) {
-  TrainOptions options = options_for(kEarlier + "/decoder");
-  options.resume = true;
-  EXPECT_EQ(only(options).training, Training::kResumedModel);
-  options.out = kEarlier + "/classifier";
-  EXPECT_EQ(only(options).training, Training::kResumedFineTuning);
-  EXPECT_EQ(only(options).task, "classify");
-  options.out = kEarlier + "/masked";
-  options.task = "mlm";
-  EXPECT_EQ(only(options).training, Training::kResumedEncoder);
-}
-
-TEST(TrainRequest, ARunForEverySeed) {
-  const test::TemporaryDirectory folder;
-  TrainOptions options = options_for((folder / "runs").string());
-  options.seeds = 2;
-  options.given["seed"] = 3;
-  const std::vector<TrainRequest> requests = decide(options);
-  ASSERT_EQ(requests.size(), 2U);
-  EXPECT_EQ(requests[0].out, (folder / "runs/seed-3").string());
-  EXPECT_EQ(requests[1].out, (folder / "runs/seed-4").string());
-  EXPECT_EQ(requests[1].fields.at("seed"), 4);
-  // With --resume a run that is there goes on, and one that is not begins.
-  std::filesystem::create_directories(folder / "runs");
-  std::filesystem::copy(kEarlier + "/decoder", folder / "runs/seed-3", std::filesystem::copy_options::recursive);
-  options.resume = true;
-  EXPECT_EQ(decide(options)[0].training, Training::kResumedModel);
-  EXPECT_EQ(decide(options)[1].training, Training::kNewModel);
-}
-
-TEST(TrainRequest, FlagsThatADirectoryDecides) {
-  TrainOptions options = options_for("run", "lm", kEarlier + "/decoder");
-  options.tokenizer_file = "tokenizer.json";
-  EXPECT_THROW(decide(options), UsageError);
-  options = options_for(kEarlier + "/decoder");
-  options.resume = true;
-  options.tokenizer_file = "tokenizer.json";
-  EXPECT_THROW(decide(options), UsageError);
-  options = options_for("run", "classify", kEarlier + "/masked");
-  options.encoder = true;
-  EXPECT_THROW(decide(options), UsageError);
-  options = options_for("run", "classify", kEarlier + "/masked");
-  options.given["context"] = 64;
-  EXPECT_THROW(decide(options), UsageError);
 }
 
 }  // namespace

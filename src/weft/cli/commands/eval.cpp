@@ -10,11 +10,9 @@
 #include <vector>
 
 #include "weft/cli/commands/tensor_commands.h"
-#include "weft/cli/evaluation/eval_language.h"
 #include "weft/cli/evaluation/eval_pairs.h"
 #include "weft/cli/evaluation/eval_task.h"
 #include "weft/cli/evaluation/language_figures.h"
-#include "weft/cli/evaluation/task_of_model.h"
 #include "weft/cli/front/failure.h"
 #include "weft/cli/front/field_flags.h"
 #include "weft/cli/front/help.h"
@@ -23,7 +21,10 @@
 #include "weft/cli/front/short_help.h"
 #include "weft/cli/front/threads.h"
 #include "weft/cli/training/task_flags.h"
+#include "weft/core/work/watched_progress.h"
 #include "weft/fine_tuning/pairs/pair_config.h"
+#include "weft/runs/evaluate/language.h"
+#include "weft/runs/evaluate/task_of_model.h"
 
 namespace weft::cli {
 namespace {
@@ -50,27 +51,28 @@ struct EvalOptions {
 
 void run_pairs(const EvalOptions& options, const checkpoint::ModelOnDemand& model) {
   EvalPairsOptions pairs = options.pairs;
-  pairs.run = options.run;
-  pairs.task = options.task.task;
-  pairs.data = options.task.data;
+  pairs.asked.run = options.run;
+  pairs.asked.task = options.task.task;
+  pairs.asked.data = options.task.data;
   pairs.predictions = options.task.predictions;
+  pairs.asked.heard = note_config_file;
   pairs.json = options.json;
   for (const auto& [name, value] : options.given.items()) {
     if (name == "dtype") {
-      pairs.dtype = value.get<std::string>();
+      pairs.asked.dtype = value.get<std::string>();
     } else if (name == "attention") {
-      pairs.attention = value.get<std::vector<std::string>>();
+      pairs.asked.attention = value.get<std::vector<std::string>>();
     } else {
-      throw UsageError(concat(flag_name(name), " is for language models, but --task is ", pairs.task),
+      throw UsageError(concat(flag_name(name), " is for language models, but --task is ", pairs.asked.task),
                        "pairs come from --source and --target, or --data");
     }
   }
   for (const auto& [name, value] : options.task.examples.items()) {
     const auto known = field_names<fine_tuning::PairConfig>();
     if (std::find(known.begin(), known.end(), name) == known.end()) {
-      throw UsageError(concat(flag_name(name), " is not for --task ", pairs.task));
+      throw UsageError(concat(flag_name(name), " is not for --task ", pairs.asked.task));
     }
-    pairs.given[name] = value;
+    pairs.asked.given[name] = value;
   }
   apply_threads(options.threads);
   eval_pairs(pairs, model);
@@ -94,11 +96,11 @@ void run_task(const EvalOptions& options, const checkpoint::ModelOnDemand& model
 // Labelled data are for the task that the model learned, unless another is given.
 EvalOptions with_task(EvalOptions options, const checkpoint::ModelOnDemand& model) {
   const bool has_examples =
-      !options.task.data.empty() || !options.pairs.source.empty() || !options.pairs.target.empty();
+      !options.task.data.empty() || !options.pairs.asked.source.empty() || !options.pairs.asked.target.empty();
   const bool has_text =
       options.given.contains("text") || options.given.contains("images") || options.given.contains("audio");
   if (options.task.task.empty() && (has_examples || !has_text)) {
-    options.task.task = has_examples ? task_of_model(options.run, model) : learned_task(options.run);
+    options.task.task = has_examples ? runs::task_of_model(options.run, model) : runs::learned_task(options.run);
   }
   return options;
 }
@@ -110,7 +112,8 @@ void run_eval(const EvalOptions& given) {
     run_pairs(options, model);
     return;
   }
-  if (!options.pairs.given.empty() || !options.pairs.source.empty() || !options.pairs.target.empty()) {
+  if (!options.pairs.asked.given.empty() || !options.pairs.asked.source.empty() ||
+      !options.pairs.asked.target.empty()) {
     throw UsageError("--source, --target and what belongs to them are for --task translate and summarize");
   }
   if (!options.task.task.empty() && options.task.task != "lm" && options.task.task != "mlm") {
@@ -127,7 +130,7 @@ void run_eval(const EvalOptions& given) {
     throw UsageError(concat(flag_name(options.task.examples.begin().key()),
                             " is for tasks with labelled examples, and language models are scored on plain text"));
   }
-  LanguageEvalConfig config;
+  runs::LanguageConfig config;
   formats::update_from_json(config, options.given, "weft eval");
   const int kinds = static_cast<int>(!config.text.empty()) + static_cast<int>(!config.images.empty()) +
                     static_cast<int>(!config.audio.empty());
@@ -137,7 +140,10 @@ void run_eval(const EvalOptions& given) {
                      "for example: weft eval " + options.run + " --text held-out.txt; or --images PATH, --audio PATH");
   }
   apply_threads(options.threads);
-  const Json result = eval_language(model.get(), options.task.task, config);
+  const checkpoint::OpenedModel& opened = model.get();
+  WatchedProgress progress("evaluating", "tokens");
+  const Json result = runs::evaluate_language(opened, options.task.task, config, progress.callback());
+  progress.finish();
   if (options.json) {
     print_json(result);
   } else {
@@ -156,9 +162,9 @@ void add_eval(CLI::App& parent) {
          "what to measure. A decoder (lm) scores each byte of --text once, after at least half a context; a masked "
          "language model (mlm) is asked for masked tokens of --text. The other tasks measure a fine-tuned model on the "
          "examples of --data. Without this flag it is the task that the run learned, or that the model's head is for")
-      ->check(one_of("--task", task_names()))
+      ->check(one_of("--task", runs::task_names()))
       ->option_text("NAME");
-  add_fields<LanguageEvalConfig>(app, {.title = "Options"}, options->given);
+  add_fields<runs::LanguageConfig>(app, {.title = "Options"}, options->given);
   app.add_option("--data", options->task.data, "labelled files and folders, in the formats of weft train --train-data")
       ->option_text("PATH...")
       ->group("Data of a task");

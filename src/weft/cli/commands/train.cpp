@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `weft train`: data in, a trained model and its held-out figures out. cli/training decides what is trained and trains
+// `weft train`: data in, a trained model and its held-out figures out. runs/train decides what is trained and trains
 // it.
 #include <filesystem>
 #include <iostream>
@@ -13,10 +13,8 @@
 #include "weft/cli/front/help.h"
 #include "weft/cli/front/output.h"
 #include "weft/cli/front/threads.h"
-#include "weft/cli/training/agreement.h"
-#include "weft/cli/training/request.h"
+#include "weft/cli/training/announcement.h"
 #include "weft/cli/training/results.h"
-#include "weft/cli/training/runs.h"
 #include "weft/cli/training/task_flags.h"
 #include "weft/cli/training/train_help.h"
 #include "weft/core/files.h"
@@ -24,6 +22,10 @@
 #include "weft/core/quote.h"
 #include "weft/core/system/message_output.h"
 #include "weft/models/transformer_config.h"
+#include "weft/runs/train/agreement.h"
+#include "weft/runs/train/request.h"
+#include "weft/runs/train/seed_statistics.h"
+#include "weft/runs/train/train.h"
 #include "weft/training/distillation/config.h"
 #include "weft/training/processes/process_group.h"
 #include "weft/training/run/offload.h"
@@ -53,17 +55,25 @@ constexpr std::string_view kTrainExamples =
     "    --steps 1000 --out run\n"
     "  torchrun --no-python --nproc-per-node 2 weft train --train-text books/train --steps 1000 --out run";
 
+struct TrainCommand {
+  runs::TrainOptions asked;
+  std::string offload;  // folder that tensors lie in; empty: in memory
+  bool json = false;
+};
+
 // One run a seed, in seed-N of the directory; with --resume those that are there go on, and the others begin.
-void train_seeds(const TrainOptions& options, const std::vector<TrainRequest>& requests, std::int64_t threads) {
+void train_seeds(const TrainCommand& command, const std::vector<runs::TrainRequest>& requests,
+                 runs::TrainListener& listener) {
+  const runs::TrainOptions& options = command.asked;
   std::vector<Json> runs;
   std::vector<Json> evaluations;
-  for (const TrainRequest& request : requests) {
-    const training::TrainResult result = carry_out(request, threads);
+  for (const runs::TrainRequest& request : requests) {
+    const training::TrainResult result = runs::train(request, listener);
     runs.push_back(result_json(request.out, result));
     evaluations.push_back(result.evaluation);
     evaluations.back()["train_loss"] = result.loss;
   }
-  const Json report = {{"runs", runs}, {"figures", seed_statistics(evaluations)}};
+  const Json report = {{"runs", runs}, {"figures", runs::seed_statistics(evaluations)}};
   if (training::processes().is_first()) {
     write_file_atomically(std::filesystem::path(options.out) / "seeds.json", report.dump(2) + "\n");
   }
@@ -71,7 +81,7 @@ void train_seeds(const TrainOptions& options, const std::vector<TrainRequest>& r
   if (!training::processes().is_first()) {
     return;
   }
-  if (options.json) {
+  if (command.json) {
     print_json(report);
     return;
   }
@@ -84,42 +94,44 @@ void train_seeds(const TrainOptions& options, const std::vector<TrainRequest>& r
   std::cout << name_table(rows);
 }
 
-void train_one(const TrainOptions& options, const TrainRequest& request, std::int64_t threads) {
-  const training::TrainResult result = carry_out(request, threads);
+void train_one(const TrainCommand& command, const runs::TrainRequest& request, runs::TrainListener& listener) {
+  const std::string& out = command.asked.out;
+  const training::TrainResult result = runs::train(request, listener);
   training::processes().meet();
   if (!training::processes().is_first()) {
     return;
   }
-  if (options.json) {
-    Json json = result_json(options.out, result);
-    if (!options.offload.empty()) {
+  if (command.json) {
+    Json json = result_json(out, result);
+    if (!command.offload.empty()) {
       json["offloaded_bytes"] = training::offloaded_bytes();
     }
     print_json(json);
   } else {
-    std::cout << result_text(options.out, result, request.task != "lm" && request.task != "mlm");
+    std::cout << result_text(out, result, request.task != "lm" && request.task != "mlm");
   }
 }
 
 // A process that fails lets the others know why they end.
-void run_train(const TrainOptions& options) {
+void run_train(const TrainCommand& command) {
+  const runs::TrainOptions& options = command.asked;
   ignore_closed_pipes();
   const training::JoinedProcesses joined;
   if (!training::processes().is_first()) {
     silence_progress();
   }
   try {
-    const std::vector<TrainRequest> requests = decide(options);
-    agree_on_request(options, requests);
-    if (!options.offload.empty()) {
-      training::offload_tensors(options.offload);
+    const std::vector<runs::TrainRequest> requests = runs::decide(options);
+    runs::agree_on_request(options, requests);
+    if (!command.offload.empty()) {
+      training::offload_tensors(command.offload);
     }
     // --threads is a field of the run, which the trainer applies; WEFT_THREADS is applied here.
-    const std::int64_t threads = apply_threads(0);
+    Announcer announcer(apply_threads(0));
     if (options.seeds > 1) {
-      train_seeds(options, requests, threads);
+      train_seeds(command, requests, announcer);
     } else {
-      train_one(options, requests.front(), threads);
+      train_one(command, requests.front(), announcer);
     }
   } catch (const training::StoppedRun& stopped) {
     training::processes().announce_failure(stopped.what());
@@ -134,7 +146,9 @@ void run_train(const TrainOptions& options) {
 }  // namespace
 
 void add_train(CLI::App& parent) {
-  auto options = std::make_shared<TrainOptions>();
+  auto command = std::make_shared<TrainCommand>();
+  runs::TrainOptions* options = &command->asked;
+  options->heard = note_config_file;
   CLI::App& app = add_command(parent, "train", std::string(kTrainExamples));
   app.add_option("--out", options->out, "run directory to make, or to go on with")->required()->option_text("RUN");
   app.add_flag(
@@ -157,15 +171,15 @@ void add_train(CLI::App& parent) {
                  "lm (a decoder; the default) and mlm (an encoder) learn from --train-text; translate and summarize "
                  "learn an encoder-decoder from --train-source and --train-target; the others learn from --train-data, "
                  "beginning with --model")
-      ->check(one_of("--task", task_names()))
+      ->check(one_of("--task", runs::task_names()))
       ->option_text("NAME");
   app.add_option(
-         "--offload", options->offload,
+         "--offload", command->offload,
          "folder of a disk: tensors lie in a file there, and the system keeps in memory what there is room for, "
          "so that a model trains that is larger than the memory; results are the same to the last bit")
       ->option_text("DIR");
   app.add_flag("--encoder", options->encoder, "the same as --task mlm");
-  add_json_flag(app, options->json);
+  add_json_flag(app, command->json);
   add_fields<training::TrainerConfig>(app, {.title = "Training", .remarks = fine_tuning_remarks()}, options->given);
   add_fine_tuning_flags(app, options->given);
   add_pair_flags(app, options->given);
@@ -186,7 +200,7 @@ void add_train(CLI::App& parent) {
        .remarks = {{"attention", "@FILE takes those of weft prune or weft propose"}}},
       options->given);
   show_train_help(app);
-  app.callback([options] { run_train(*options); });
+  app.callback([command] { run_train(*command); });
 }
 
 }  // namespace weft::cli

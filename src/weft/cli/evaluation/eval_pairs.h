@@ -2,28 +2,19 @@
 // The part of `weft eval` that measures an encoder-decoder on pairs of texts.
 #pragma once
 
-#include <cstdint>
 #include <string>
-#include <vector>
 
 #include <CLI/App.hpp>
 
 #include "weft/checkpoint/open_model.h"
-#include "weft/formats/config_json.h"
+#include "weft/runs/evaluate/pairs.h"
 
 namespace weft::cli {
 
 /// What `weft eval --task translate|summarize` was given.
 struct EvalPairsOptions {
-  std::string run;
-  std::string task;
-  std::vector<std::string> source;
-  std::vector<std::string> target;
-  std::vector<std::string> data;
+  runs::PairsAsked asked;
   std::string predictions;  ///< file to write, or none
-  std::vector<std::string> attention;
-  std::string dtype = "auto";
-  formats::Json given = formats::Json::object();  ///< fields of PairConfig
   bool json = false;
 };
 

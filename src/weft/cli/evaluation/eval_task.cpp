@@ -2,14 +2,12 @@
 // Fields that are not given are those of the run's training.json: a model is measured as it was trained.
 #include "weft/cli/evaluation/eval_task.h"
 
-#include <filesystem>
 #include <iostream>
 #include <memory>
 #include <string>
 
 #include "weft/cli/front/field_flags.h"
 #include "weft/cli/front/output.h"
-#include "weft/cli/training/task_flags.h"
 #include "weft/core/error.h"
 #include "weft/core/files.h"
 #include "weft/core/joined.h"
@@ -17,32 +15,12 @@
 #include "weft/core/quote.h"
 #include "weft/core/work/watched_progress.h"
 #include "weft/fine_tuning/fine_tune.h"
-#include "weft/formats/json_members.h"
-#include "weft/training/run/run_of_model.h"
+#include "weft/runs/evaluate/trained_settings.h"
 
 namespace weft::cli {
 namespace {
 
 using formats::Json;
-
-// Settings of a run, but for what `given` says anew: fields of these settings and of others. Later errors name the file
-// of a field that is not given.
-template <typename Settings>
-Settings settings_of(const std::string& run, const Json& given) {
-  const std::filesystem::path trained = training::run_of(run);
-  const ModelFile file(trained, "training.json");
-  Settings settings;
-  if (!trained.empty() && file.exists()) {
-    Json stored = formats::only_fields_of<Settings>(formats::read_json_object(file));
-    for (const auto& [name, value] : given.items()) {
-      stored.erase(name);
-    }
-    note_stored_settings(file, given);
-    formats::update_from_json(settings, stored, quote(file.path().native(), 4096));
-  }
-  formats::update_from_json(settings, formats::only_fields_of<Settings>(given), "weft eval");
-  return settings;
-}
 
 void print_figures(const fine_tuning::Measured& measured, const EvalTaskOptions& options) {
   if (options.json) {
@@ -92,8 +70,10 @@ void eval_task(const EvalTaskOptions& options, const checkpoint::ModelOnDemand& 
   measurement.directory = options.run;
   measurement.data = options.data;
   measurement.dtype = options.dtype;
-  measurement.settings = settings_of<fine_tuning::DataSettings>(options.run, options.examples);
-  measurement.retrieval = settings_of<fine_tuning::RetrievalConfig>(options.run, options.examples);
+  measurement.settings =
+      runs::trained_settings<fine_tuning::DataSettings>(options.run, options.examples, note_config_file);
+  measurement.retrieval =
+      runs::trained_settings<fine_tuning::RetrievalConfig>(options.run, options.examples, note_config_file);
   WatchedProgress progress("evaluating", "batches");
   measurement.progress = progress.callback();
   std::unique_ptr<AtomicFile> out;

@@ -8,7 +8,7 @@
 
 namespace weft::cli {
 
-/// What eval_language() gives as a table, a figure a row with its name.
+/// What runs::evaluate_language() gives as a table, a figure a row with its name.
 std::string language_figures(const formats::Json& result);
 
 }  // namespace weft::cli

@@ -5,7 +5,7 @@
 #include <exception>
 #include <string>
 
-#include "weft/core/error.h"
+#include "weft/core/system/usage_error.h"
 
 namespace weft::cli {
 
@@ -14,13 +14,6 @@ namespace weft::cli {
 inline constexpr int kKnownError = 1;
 inline constexpr int kMisuse = 2;
 inline constexpr int kInterruptedExit = 130;
-
-/// Flags or arguments that cannot be meant: exit code 2.
-class UsageError : public Error {
- public:
-  explicit UsageError(const std::string& message, std::string hint = {})
-      : Error(ErrorKind::kArgument, message, std::move(hint)) {}
-};
 
 /// Prints what `failure` says to stderr and returns the exit code. That a person stopped the work is no error, and is
 /// printed without that word.

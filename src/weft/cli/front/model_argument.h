@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Arguments that name a model: a directory, or "organisation/name[@revision]" of the Hub. This is the one place where a
 // name becomes a directory: after all flags have been read, and before the command begins. `weft train --model` is a
-// field that a config file may give as well: cli/training/request.cpp asks there.
+// field that a config file may give as well: runs/train/request.cpp asks there.
 #pragma once
 
 #include <string>

@@ -14,12 +14,12 @@
 #include "weft/cli/front/help.h"
 #include "weft/cli/front/output.h"
 #include "weft/cli/front/threads.h"
-#include "weft/cli/propose/held_out.h"
 #include "weft/core/error.h"
 #include "weft/core/files.h"
 #include "weft/core/work/watched_progress.h"
 #include "weft/profile/propose/rewire.h"
 #include "weft/profile/prune/prune_file.h"
+#include "weft/runs/evaluate/held_out.h"
 
 namespace weft::cli {
 namespace {
@@ -146,13 +146,15 @@ std::string proposal_text(const Json& result) {
 // Of a profile of one stack. Texts are as long as those that the time is predicted for.
 Json held_out_loss(const Json& result, const std::vector<profile::LayerProposal>& layers, const ProposeFiles& files,
                    const std::filesystem::path& model) {
-  HeldOutComparison comparison;
+  WatchedProgress progress("scoring", "tokens");
+  runs::HeldOutComparison comparison;
   comparison.model = model;
   comparison.attention = result.value("attention", std::vector<std::string>{});
   comparison.text = files.held_out;
   comparison.context = layers.front().base->site().query_length;
   comparison.max_bytes = files.max_bytes;
-  return compare_held_out(comparison);
+  comparison.progress = progress.callback();
+  return runs::compare_held_out(comparison);
 }
 
 void run_propose(const ProposeOptions& options) {

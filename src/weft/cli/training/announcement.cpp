@@ -163,7 +163,9 @@ Rows example_rows(const training::TrainerConfig& trainer, const std::string& bat
 
 }  // namespace
 
-void print_announcement(const Announcement& announcement, std::int64_t threads) {
+void Announcer::goes_on_after(std::int64_t steps) { write_line(concat("resuming after step ", digits(steps), "\n")); }
+
+void Announcer::print(const Announcement& announcement) const {
   Rows rows = announcement.model;
   const training::DistillationConfig& teacher = announcement.distillation;
   if (distills(teacher)) {
@@ -172,7 +174,7 @@ void print_announcement(const Announcement& announcement, std::int64_t threads) 
   }
   const training::TrainerConfig& trainer = announcement.trainer;
   rows.emplace_back("dtype", shown_dtype(trainer.dtype));
-  rows.emplace_back("threads", std::to_string(trainer.threads > 0 ? trainer.threads : threads));
+  rows.emplace_back("threads", std::to_string(trainer.threads > 0 ? trainer.threads : threads_));
   rows.insert(rows.end(), announcement.steps.begin(), announcement.steps.end());
   write_line(name_table(rows));
 }

@@ -7,11 +7,7 @@
 
 #include "weft/cli/front/output.h"
 #include "weft/core/system/process_rank.h"
-#include "weft/fine_tuning/fine_tune.h"
-#include "weft/fine_tuning/masked_text/masked_text_run.h"
-#include "weft/fine_tuning/pairs/pair_run.h"
-#include "weft/models/transformer_config.h"
-#include "weft/training/train_language_model.h"
+#include "weft/runs/train/train.h"
 
 namespace weft::cli {
 
@@ -32,15 +28,28 @@ Announcement announcement_of(const fine_tuning::Prepared& prepared);
 /// A run over pairs of texts: the preset and what it makes, the vocabulary, and the pairs that were read.
 Announcement announcement_of(const fine_tuning::PreparedPairs& prepared);
 
-/// Writes the table. `threads` are those that count where the run names none.
-void print_announcement(const Announcement& announcement, std::int64_t threads);
+/// Says what a run will compute, where this process is the first of several.
+class Announcer final : public runs::TrainListener {
+ public:
+  /// `threads` are those that count where the run names none.
+  explicit Announcer(std::int64_t threads) : threads_(threads) {}
 
-/// What announcement_of() says of `run`, where this process speaks.
-template <typename... Run>
-void announce(std::int64_t threads, const Run&... run) {
-  if (is_first_process()) {
-    print_announcement(announcement_of(run...), threads);
+  void begins(const training::TextRun& run, const models::TransformerConfig& model) override { announce(run, model); }
+  void begins(const fine_tuning::PreparedText& prepared) override { announce(prepared); }
+  void begins(const fine_tuning::Prepared& prepared) override { announce(prepared); }
+  void begins(const fine_tuning::PreparedPairs& prepared) override { announce(prepared); }
+  void goes_on_after(std::int64_t steps) override;
+
+ private:
+  template <typename... Run>
+  void announce(const Run&... run) const {
+    if (is_first_process()) {
+      print(announcement_of(run...));
+    }
   }
-}
+  void print(const Announcement& announcement) const;
+
+  std::int64_t threads_;
+};
 
 }  // namespace weft::cli

@@ -2,16 +2,9 @@
 // Each figure of a language model has its own words.
 #include "weft/cli/training/results.h"
 
-#include <algorithm>
-#include <cmath>
-#include <iterator>
-#include <utility>
-#include <vector>
-
 #include "weft/cli/front/output.h"
 #include "weft/core/error.h"
 #include "weft/core/progress.h"
-#include "weft/metrics/sums.h"
 
 namespace weft::cli {
 
@@ -57,34 +50,6 @@ std::string result_text(const std::string& out, const training::TrainResult& res
                                      digits(result.best.at("step").get<std::int64_t>()), ", kept in best/"));
   }
   return name_table(rows);
-}
-
-Json seed_statistics(const std::vector<Json>& evaluations) {
-  Json statistics = Json::object();
-  if (evaluations.empty()) {
-    return statistics;
-  }
-  for (const auto& [name, first] : evaluations.front().items()) {
-    std::vector<double> values;
-    for (const Json& evaluation : evaluations) {
-      if (const auto found = evaluation.find(name); found != evaluation.end() && found->is_number()) {
-        values.push_back(found->get<double>());
-      }
-    }
-    if (values.size() != evaluations.size()) {
-      continue;
-    }
-    const double mean = metrics::mean(values);
-    std::vector<double> squares;
-    std::transform(values.begin(), values.end(), std::back_inserter(squares),
-                   [mean](double value) { return (value - mean) * (value - mean); });
-    const auto freedom = static_cast<double>(values.size() - 1);
-    statistics[name] = {
-        {"mean", mean},
-        {"deviation", values.size() < 2 ? Json(nullptr) : Json(std::sqrt(metrics::pairwise_sum(squares) / freedom))},
-        {"values", values}};
-  }
-  return statistics;
 }
 
 }  // namespace weft::cli

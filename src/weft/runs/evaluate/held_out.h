@@ -4,20 +4,22 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "weft/formats/config_json.h"
 
-namespace weft::cli {
+namespace weft::runs {
 
 /// What is compared.
 struct HeldOutComparison {
-  std::filesystem::path model;         ///< directory of a decoder or encoder
-  std::vector<std::string> attention;  ///< the other: an expression a layer
-  std::vector<std::string> text;       ///< files and folders
-  std::int64_t context = 0;            ///< tokens at once
-  std::int64_t max_bytes = 0;          ///< 0: all
+  std::filesystem::path model;                                               ///< directory of a decoder or encoder
+  std::vector<std::string> attention;                                        ///< the other: an expression a layer
+  std::vector<std::string> text;                                             ///< files and folders
+  std::int64_t context = 0;                                                  ///< tokens at once
+  std::int64_t max_bytes = 0;                                                ///< 0: all
+  std::function<void(std::int64_t done, std::int64_t total)> progress = {};  ///< of each model, in tokens; it may throw
 };
 
 /// {"own", "proposed"}: nats a token (of an encoder, a masked one); "change": the share by which the loss rises;
@@ -26,4 +28,4 @@ struct HeldOutComparison {
 /// masks; those of the evaluation, as for a context that the model cannot have.
 formats::Json compare_held_out(const HeldOutComparison& comparison);
 
-}  // namespace weft::cli
+}  // namespace weft::runs

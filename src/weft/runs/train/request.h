@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `weft train` is asked to do, decided once: flags over a config file over defaults, and from them which of nine
+// What a training is asked to do, decided once: options over a config file over defaults, and from them which of nine
 // things each run is.
 #pragma once
 
@@ -11,21 +11,21 @@
 
 #include "weft/checkpoint/open_model.h"
 #include "weft/formats/config_json.h"
+#include "weft/runs/train/fields.h"
 
-namespace weft::cli {
+namespace weft::runs {
 
-/// What the command line gave.
+/// What is asked for.
 struct TrainOptions {
-  std::string out;
-  std::string config_file;
-  std::string tokenizer_file;
-  std::string task;     ///< empty where --task was not given
-  std::string offload;  ///< folder that tensors lie in; empty: in memory
-  formats::Json given = formats::Json::object();
-  bool encoder = false;
-  std::int64_t seeds = 1;
+  std::string out;                                ///< run directory to make, or to go on with
+  std::string config_file;                        ///< JSON with fields, under those that are given; or none
+  std::string tokenizer_file;                     ///< of a new language model; empty: the 256 bytes
+  std::string task;                               ///< empty: that of the run, of the config file, or a language model
+  formats::Json given = formats::Json::object();  ///< fields of every config that a run has
+  bool encoder = false;                           ///< the same as the task mlm
+  std::int64_t seeds = 1;                         ///< runs, each in a folder of `out` where there are several
   bool resume = false;
-  bool json = false;
+  FieldsOfFile heard = {};
 };
 
 /// The ways to train. "Own" models are language models in Weft's directories, "encoders" those in Hugging Face's.
@@ -52,14 +52,16 @@ struct TrainRequest {
   formats::Json fields;  ///< of every config that the run has; those that were given
   std::string tokenizer_file;
   std::filesystem::path beside;  ///< directory of the files that the attention names
-  bool is_pruned = false;        ///< the attention is of --attention @FILE
+  bool is_pruned = false;        ///< the attention is of an attention "@FILE"
   /// Where the run learns plain text: the model that it goes on from, or that of the run which is resumed.
   std::optional<checkpoint::OpenedModel> model = {};
+  FieldsOfFile heard = {};
 };
 
-/// The runs that the options ask for: one, or one a seed, in the order of the seeds. Errors: UsageError for flags that
-/// do not go together; kIo, kFormat for a config file, or a directory to begin with or to resume, that cannot be read;
-/// kArgument for a task or model that a file names wrongly, and for one of several new runs whose directory is taken.
+/// The runs that the options ask for: one, or one a seed, in the order of the seeds. Errors: UsageError for options
+/// that do not go together; kIo, kFormat for a config file, or a directory to begin with or to resume, that cannot be
+/// read; kArgument for a task or model that a file names wrongly, and for one of several new runs whose directory is
+/// taken.
 std::vector<TrainRequest> decide(const TrainOptions& options);
 
-}  // namespace weft::cli
+}  // namespace weft::runs

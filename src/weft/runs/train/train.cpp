@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each way to train is one function: configs from the fields, announcement, run.
-#include "weft/cli/training/runs.h"
+// Each way to train is one function: configs from the fields, what the listener hears, run.
+#include "weft/runs/train/train.h"
 
 #include <filesystem>
 #include <memory>
@@ -9,14 +9,11 @@
 #include <vector>
 
 #include "weft/checkpoint/model_directory.h"
-#include "weft/cli/front/failure.h"
-#include "weft/cli/front/field_flags.h"
-#include "weft/cli/front/output.h"
-#include "weft/cli/training/announcement.h"
-#include "weft/cli/training/task_flags.h"
 #include "weft/core/error.h"
 #include "weft/core/log.h"
 #include "weft/core/quote.h"
+#include "weft/core/system/option_name.h"
+#include "weft/core/system/usage_error.h"
 #include "weft/data/masking.h"
 #include "weft/data/picture_tokens.h"
 #include "weft/fine_tuning/fine_tune.h"
@@ -29,7 +26,7 @@
 #include "weft/training/resumption.h"
 #include "weft/training/train_language_model.h"
 
-namespace weft::cli {
+namespace weft::runs {
 namespace {
 
 using formats::Json;
@@ -40,7 +37,7 @@ void check_free(const std::string& out) {
   }
 }
 
-// The tokeniser that --tokenizer names: a folder of `weft tokenizer train` or of a Hugging Face model, a
+// The tokeniser that was named: a folder of `weft tokenizer train` or of a Hugging Face model, a
 // tokenizer.json, or SentencePiece's file; bytes without one.
 std::shared_ptr<const text::Tokenizer> tokenizer_at(const std::filesystem::path& path) {
   if (path.empty()) {
@@ -60,7 +57,8 @@ std::shared_ptr<const text::Tokenizer> tokenizer_at(const std::filesystem::path&
 // One more id begins a picture, and a window is a whole one.
 void make_for_pictures(const TrainRequest& request, training::TextConfig& text, models::TransformerConfig& model) {
   if (!request.tokenizer_file.empty()) {
-    throw UsageError("--tokenizer is for text, and --train-images has pictures, whose bytes are the vocabulary",
+    throw UsageError(concat(option("tokenizer"), " is for text, and ", option("train_images"),
+                            " has pictures, whose bytes are the vocabulary"),
                      "leave it out");
   }
   const readers::PictureShape shape = readers::first_shape(readers::list_pictures(text.train_images));
@@ -73,15 +71,16 @@ void make_for_pictures(const TrainRequest& request, training::TextConfig& text, 
 
 // The vocabulary is the tokeniser's, and the model is made for the training context unless max_position_embeddings
 // says otherwise.
-training::TrainResult train_new_model(const TrainRequest& request, std::int64_t threads) {
+training::TrainResult train_new_model(const TrainRequest& request, TrainListener& listener) {
   const Json& fields = request.fields;
   training::TextRun run;
   models::TransformerConfig model;
   model.directory = request.beside;
-  formats::update_from_json(run.trainer, only_fields_of<training::TrainerConfig>(fields), "weft train");
-  formats::update_from_json(run.text, only_fields_of<training::TextConfig>(fields), "weft train");
-  formats::update_from_json(run.distillation, only_fields_of<training::DistillationConfig>(fields), "weft train");
-  formats::update_from_json(model, only_fields_of<models::TransformerConfig>(fields), "weft train");
+  formats::update_from_json(run.trainer, formats::only_fields_of<training::TrainerConfig>(fields), "weft train");
+  formats::update_from_json(run.text, formats::only_fields_of<training::TextConfig>(fields), "weft train");
+  formats::update_from_json(run.distillation, formats::only_fields_of<training::DistillationConfig>(fields),
+                            "weft train");
+  formats::update_from_json(model, formats::only_fields_of<models::TransformerConfig>(fields), "weft train");
   const std::shared_ptr<const text::Tokenizer> tokenizer = tokenizer_at(request.tokenizer_file);
   model.vocab_size = data::model_vocabulary(*tokenizer, model.is_decoder);
   model.tokenizer_class = tokenizer->kind();
@@ -97,28 +96,29 @@ training::TrainResult train_new_model(const TrainRequest& request, std::int64_t 
   check_config(run.distillation, "weft train");
   models::validate(model, "weft train");
   check_free(request.out);
-  announce(threads, run, model);
+  listener.begins(run, model);
   return training::train_language_model(request.out, run, model, tokenizer);
 }
 
 void require_task(const TrainRequest& request, const std::string& fits) {
   if (request.task != fits) {
-    throw UsageError(concat("--task is ", request.task, ", but the model of ",
+    throw UsageError(concat(option("task"), " is ", request.task, ", but the model of ",
                             quote(request.fields.at("model").get<std::string>(), 4096), " learns ", fits),
-                     "--task " + fits);
+                     concat(option("task"), " ", fits));
   }
 }
 
-training::TrainResult train_further_model(const TrainRequest& request, std::int64_t threads) {
+training::TrainResult train_further_model(const TrainRequest& request, TrainListener& listener) {
   const checkpoint::OpenedModel& directory = request.model.value();
   models::TransformerConfig model = checkpoint::load_config(directory);
   require_task(request, model.is_decoder ? "lm" : "mlm");
   for (const char* field : {"attention", "gradient_checkpointing"}) {
     if (request.fields.contains(field) && !(request.is_pruned && field == std::string_view("attention"))) {
       throw UsageError(
-          concat(flag_name(field),
+          concat(option(field),
                  " is for new models and for encoders of Hugging Face, not for a model that weft train made"),
-          "leave it out: the directory of --model decides it, or --attention @FILE with a file of weft prune");
+          concat("leave it out: the directory of ", option("model"), " decides it, or ", option("attention"),
+                 " @FILE with a file of weft prune"));
     }
   }
   Json all = fine_tuning::further_training_defaults();
@@ -142,38 +142,38 @@ training::TrainResult train_further_model(const TrainRequest& request, std::int6
   check_config(run.text, "weft train");
   check_config(run.distillation, "weft train");
   check_free(request.out);
-  announce(threads, run, model);
+  listener.begins(run, model);
   return training::train_further(request.out, run, directory, patterns);
 }
 
-training::TrainResult train_further_encoder(const TrainRequest& request, std::int64_t threads) {
+training::TrainResult train_further_encoder(const TrainRequest& request, TrainListener& listener) {
   require_task(request, "mlm");
   check_free(request.out);
   const fine_tuning::PreparedText prepared =
       fine_tuning::prepare_masked_text(request.fields, request.model.value(), "weft train");
-  announce(threads, prepared);
+  listener.begins(prepared);
   return fine_tuning::train_masked_text(request.out, prepared);
 }
 
-training::TrainResult fine_tune(const TrainRequest& request, std::int64_t threads) {
+training::TrainResult fine_tune(const TrainRequest& request, TrainListener& listener) {
   const fine_tuning::RunSettings settings = fine_tuning::make_settings(request.fields, "weft train");
   check_free(request.out);
   const fine_tuning::Prepared prepared = fine_tuning::prepare(settings);
-  announce(threads, prepared);
+  listener.begins(prepared);
   return fine_tuning::fine_tune(request.out, prepared);
 }
 
-training::TrainResult train_pairs(const TrainRequest& request, std::int64_t threads) {
+training::TrainResult train_pairs(const TrainRequest& request, TrainListener& listener) {
   check_free(request.out);
   const fine_tuning::PreparedPairs prepared =
       fine_tuning::prepare_pairs(request.fields, request.tokenizer_file, request.beside, "weft train");
-  announce(threads, prepared);
+  listener.begins(prepared);
   return fine_tuning::train_pairs(request.out, prepared);
 }
 
-// Announced from what the run records, with the length and the places of text that are given laid over it;
+// Told from what the run records, with the length and the places of text that are given laid over it;
 // resume_language_model() then holds the given fields to the run.
-void announce_resumed_model(const TrainRequest& request, std::int64_t threads) {
+void tell_resumed_model(const TrainRequest& request, TrainListener& listener) {
   const std::optional<Json> found = report::run_json(request.out);
   if (!found || !found->contains("step")) {
     return;
@@ -187,65 +187,65 @@ void announce_resumed_model(const TrainRequest& request, std::int64_t threads) {
   }
   const std::string where = quote(request.out + "/training.json", 4096);
   training::TextRun run;
-  formats::update_from_json(run.trainer, only_fields_of<training::TrainerConfig>(settings), where);
-  formats::update_from_json(run.text, only_fields_of<training::TextConfig>(settings), where);
-  formats::update_from_json(run.distillation, only_fields_of<training::DistillationConfig>(settings), where);
-  announce(threads, run, checkpoint::load_config(request.model.value()));
-  write_line(concat("resuming after step ", digits(found->at("step").get<std::int64_t>()), "\n"));
+  formats::update_from_json(run.trainer, formats::only_fields_of<training::TrainerConfig>(settings), where);
+  formats::update_from_json(run.text, formats::only_fields_of<training::TextConfig>(settings), where);
+  formats::update_from_json(run.distillation, formats::only_fields_of<training::DistillationConfig>(settings), where);
+  listener.begins(run, checkpoint::load_config(request.model.value()));
+  listener.goes_on_after(found->at("step").get<std::int64_t>());
 }
 
-training::TrainResult resume_model(const TrainRequest& request, std::int64_t threads) {
+training::TrainResult resume_model(const TrainRequest& request, TrainListener& listener) {
   if (training::processes().is_first()) {
-    announce_resumed_model(request, threads);
+    tell_resumed_model(request, listener);
   }
   return training::resume_language_model(request.out, request.fields);
 }
 
-training::TrainResult resume_encoder(const TrainRequest& request, std::int64_t threads) {
+training::TrainResult resume_encoder(const TrainRequest& request, TrainListener& listener) {
   const fine_tuning::PreparedText prepared = fine_tuning::prepare_masked_text_resumption(request.out, request.fields);
-  announce(threads, prepared);
+  listener.begins(prepared);
   return fine_tuning::resume_masked_text(request.out, prepared);
 }
 
-training::TrainResult resume_fine_tuning(const TrainRequest& request, std::int64_t threads) {
+training::TrainResult resume_fine_tuning(const TrainRequest& request, TrainListener& listener) {
   const fine_tuning::Prepared prepared = fine_tuning::prepare_resumption(request.out, request.fields);
-  announce(threads, prepared);
+  listener.begins(prepared);
   return fine_tuning::resume_fine_tuning(request.out, prepared);
 }
 
-training::TrainResult resume_pairs(const TrainRequest& request, std::int64_t threads) {
+training::TrainResult resume_pairs(const TrainRequest& request, TrainListener& listener) {
   const fine_tuning::PreparedPairs prepared = fine_tuning::prepare_pairs_resumption(request.out, request.fields);
-  announce(threads, prepared);
+  listener.begins(prepared);
   return fine_tuning::resume_pairs(request.out, prepared);
 }
 
 }  // namespace
 
-training::TrainResult carry_out(const TrainRequest& request, std::int64_t threads) {
+training::TrainResult train(const TrainRequest& request, TrainListener& listener) {
   if (is_resumed(request.training)) {
-    note_stored_settings(ModelFile(request.out, "training.json"), request.fields);
+    tell_stored_settings(ModelFile(request.out, "training.json"), request.fields, request.heard);
   }
   switch (request.training) {
     case Training::kNewModel:
-      return train_new_model(request, threads);
+      return train_new_model(request, listener);
     case Training::kFurtherModel:
-      return train_further_model(request, threads);
+      return train_further_model(request, listener);
     case Training::kFurtherEncoder:
-      return train_further_encoder(request, threads);
+      return train_further_encoder(request, listener);
     case Training::kFineTuning:
-      return fine_tune(request, threads);
+      return fine_tune(request, listener);
     case Training::kResumedModel:
-      return resume_model(request, threads);
+      return resume_model(request, listener);
     case Training::kResumedEncoder:
-      return resume_encoder(request, threads);
+      return resume_encoder(request, listener);
     case Training::kResumedFineTuning:
-      return resume_fine_tuning(request, threads);
+      return resume_fine_tuning(request, listener);
     case Training::kPairs:
-      return train_pairs(request, threads);
+      return train_pairs(request, listener);
     case Training::kResumedPairs:
-      return resume_pairs(request, threads);
+      return resume_pairs(request, listener);
   }
   fail(ErrorKind::kUnsupported, "weft train: no such way to train");
 }
 
-}  // namespace weft::cli
+}  // namespace weft::runs

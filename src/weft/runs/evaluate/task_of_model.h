@@ -6,9 +6,9 @@
 
 #include "weft/checkpoint/open_model.h"
 
-namespace weft::cli {
+namespace weft::runs {
 
-/// The task of `weft eval` that the model in the directory `run` learned: that of the run's training.json, else the
+/// The task that the model in the directory `run` learned: that of the run's training.json, else the
 /// task of the head of `model`, which is that directory's. Errors: UsageError for a model of several tasks or of none,
 /// with what to give; those of checkpoint::open_model().
 std::string task_of_model(const std::string& run, const checkpoint::ModelOnDemand& model);
@@ -16,4 +16,4 @@ std::string task_of_model(const std::string& run, const checkpoint::ModelOnDeman
 /// The task in the training.json of the run that the model is of; empty without one, and for a run of a language model.
 std::string learned_task(const std::string& run);
 
-}  // namespace weft::cli
+}  // namespace weft::runs

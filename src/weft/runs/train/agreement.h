@@ -4,13 +4,13 @@
 
 #include <vector>
 
-#include "weft/cli/training/request.h"
+#include "weft/runs/train/request.h"
 
-namespace weft::cli {
+namespace weft::runs {
 
 /// Returns when all processes were asked for the same runs: the same fields, the same models to begin with and to learn
-/// from, byte for byte. Where files and folders lie may differ, as may --threads, --offload and --json. Errors: as
+/// from, byte for byte. Where files and folders lie may differ, as may the number of threads. Errors: as
 /// training::require_agreement.
 void agree_on_request(const TrainOptions& options, const std::vector<TrainRequest>& requests);
 
-}  // namespace weft::cli
+}  // namespace weft::runs

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Both models score the same windows, and the same masks.
-#include "weft/cli/propose/held_out.h"
+#include "weft/runs/evaluate/held_out.h"
 
 #include <array>
 #include <cmath>
@@ -14,7 +14,7 @@
 #include "weft/checkpoint/patterns/load_with_attention.h"
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
-#include "weft/core/work/watched_progress.h"
+#include "weft/core/system/option_name.h"
 #include "weft/data/masking.h"
 #include "weft/data/text_corpus.h"
 #include "weft/fine_tuning/masked_text/masked_text_task.h"
@@ -23,16 +23,16 @@
 #include "weft/training/evaluation/evaluate_masked.h"
 #include "weft/training/run/run_of_model.h"
 
-namespace weft::cli {
+namespace weft::runs {
 namespace {
 
 constexpr double kMasked = 0.15;  // of the tokens, as `weft eval` masks them
 
-training::EvaluateOptions evaluation(const HeldOutComparison& comparison, WatchedProgress& progress) {
+training::EvaluateOptions evaluation(const HeldOutComparison& comparison) {
   training::EvaluateOptions options;
   options.context = comparison.context;
   options.dtype = training::dtype_of_model("run", comparison.model);
-  options.progress = progress.callback();
+  options.progress = comparison.progress;
   return options;
 }
 
@@ -53,8 +53,7 @@ std::string held_out_text(const HeldOutComparison& comparison) {
 std::pair<double, double> losses_of_own(const checkpoint::OpenedModel& opened, const HeldOutComparison& comparison) {
   const std::string text = held_out_text(comparison);
   const std::unique_ptr<text::Tokenizer> tokenizer = checkpoint::load_tokenizer(opened);
-  WatchedProgress progress("scoring", "tokens");
-  const training::EvaluateOptions options = evaluation(comparison, progress);
+  const training::EvaluateOptions options = evaluation(comparison);
   const double own = loss_of_own(checkpoint::load_model(opened), *tokenizer, text, options);
   const models::LanguageModel proposed =
       checkpoint::load_with_attention(opened, comparison.attention, comparison.model);
@@ -67,8 +66,7 @@ std::pair<double, double> losses_of_encoder(const checkpoint::OpenedModel& opene
   tasks::TaskModelOptions open;
   open.head = models::Head::kMaskedLanguageModel;
   const tasks::TaskModel own = tasks::open_task_model(opened, open);
-  WatchedProgress progress("scoring", "tokens");
-  const training::EvaluateOptions options = evaluation(comparison, progress);
+  const training::EvaluateOptions options = evaluation(comparison);
   const auto loss = [&](const models::EncoderModel& model) {
     return fine_tuning::evaluate_masked_text(model, *own.tokenizer, text, {kMasked, "tokens", 0}, options).loss;
   };
@@ -77,7 +75,7 @@ std::pair<double, double> losses_of_encoder(const checkpoint::OpenedModel& opene
 
 std::pair<double, double> refuse_pair(const checkpoint::OpenedModel& opened, const HeldOutComparison&) {
   throw Error(ErrorKind::kUnsupported,
-              concat("--held-out scores a text under a decoder or an encoder, but ",
+              concat(option("held_out"), " scores a text under a decoder or an encoder, but ",
                      quote(opened.path().string(), 4096), " is an encoder-decoder"),
               "weft eval MODEL --task translate --source FILE --target FILE --attention @FILE scores pairs");
 }
@@ -100,4 +98,4 @@ formats::Json compare_held_out(const HeldOutComparison& comparison) {
           {"dtype", training::dtype_of_model("run", comparison.model)}};
 }
 
-}  // namespace weft::cli
+}  // namespace weft::runs

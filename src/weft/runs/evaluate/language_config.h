@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `weft eval` takes for a language model: what is scored, and how.
+// How a language model is measured: what is scored, and how.
 #pragma once
 
 #include <cstdint>
@@ -8,10 +8,10 @@
 
 #include "weft/core/fields.h"
 
-namespace weft::cli {
+namespace weft::runs {
 
-/// Flags of `weft eval` for a decoder or a masked language model.
-struct LanguageEvalConfig {
+/// Of a decoder or a masked language model.
+struct LanguageConfig {
   std::vector<std::string> text;
   std::vector<std::string> images;
   std::vector<std::string> audio;
@@ -30,7 +30,7 @@ struct LanguageEvalConfig {
 
   template <typename Visitor>
   static void fields(Visitor&& visit) {
-    using C = LanguageEvalConfig;
+    using C = LanguageConfig;
     visit(Field{"text", &C::text, "text to score: files and folders, in this order"});
     visit(Field{"images", &C::images,
                 "pictures to score under a model of pictures: files and folders of PNG, PGM, PPM or CIFAR-10's .bin"});
@@ -76,4 +76,4 @@ struct LanguageEvalConfig {
   }
 };
 
-}  // namespace weft::cli
+}  // namespace weft::runs

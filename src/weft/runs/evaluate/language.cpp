@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Weft's own models and those of other people, each by the evaluation of what it was trained for.
-#include "weft/cli/evaluation/eval_language.h"
+#include "weft/runs/evaluate/language.h"
 
 #include <ATen/core/grad_mode.h>
 
@@ -19,7 +19,7 @@
 #include "weft/core/error.h"
 #include "weft/core/files.h"
 #include "weft/core/quote.h"
-#include "weft/core/work/watched_progress.h"
+#include "weft/core/system/option_name.h"
 #include "weft/data/text_corpus.h"
 #include "weft/fine_tuning/masked_text/masked_text_task.h"
 #include "weft/profile/prune/attention_file.h"
@@ -30,21 +30,22 @@
 #include "weft/training/evaluation/evaluate_pictures.h"
 #include "weft/training/run/run_of_model.h"
 
-namespace weft::cli {
+namespace weft::runs {
 namespace {
 
 using formats::Json;
 
 void check_task(const std::string& run, const std::string& task, bool is_decoder) {
   const std::string fits = is_decoder ? "lm" : "mlm";
-  require(task.empty() || task == fits, Quoted(run, 4096), " holds a model for --task ", fits, ", found --task ", task);
+  require(task.empty() || task == fits, Quoted(run, 4096), " holds a model for ", option("task"), " ", fits, ", found ",
+          option("task"), " ", task);
 }
 
-// Cut while reading: --max-bytes of a large corpus reads no more than that.
-std::string text_of(const LanguageEvalConfig& config, const std::string& run, const text::Tokenizer& tokenizer) {
+// Cut while reading: max_bytes of a large corpus reads no more than that.
+std::string text_of(const LanguageConfig& config, const std::string& run, const text::Tokenizer& tokenizer) {
   if (!config.audio.empty()) {
     const data::Content sound = config.audio_channel == "first" ? data::Content::kFirstChannel : data::Content::kSound;
-    require(tokenizer.kind() == "bytes", "--audio: sound is bytes, but the model of ", Quoted(run, 4096),
+    require(tokenizer.kind() == "bytes", option("audio"), ": sound is bytes, but the model of ", Quoted(run, 4096),
             " has a tokeniser of the kind ", tokenizer.kind());
     return data::TextCorpus(config.audio, config.max_bytes, sound).text();
   }
@@ -53,18 +54,19 @@ std::string text_of(const LanguageEvalConfig& config, const std::string& run, co
   return text;
 }
 
-void require_no_token_scores(const std::string& run, const LanguageEvalConfig& config) {
-  require(config.memory <= 0 && config.compressed_memory < 0, "--memory is for decoders, and ", Quoted(run, 4096),
+void require_no_token_scores(const std::string& run, const LanguageConfig& config) {
+  require(config.memory <= 0 && config.compressed_memory < 0, option("memory"), " is for decoders, and ",
+          Quoted(run, 4096), " is an encoder");
+  require(config.token_scores.empty(), option("token_scores"), " is for decoders, and ", Quoted(run, 4096),
           " is an encoder");
-  require(config.token_scores.empty(), "--token-scores is for decoders, and ", Quoted(run, 4096), " is an encoder");
 }
 
 // An encoder of Hugging Face's.
-Json evaluate_encoder(const checkpoint::OpenedModel& opened, const LanguageEvalConfig& config,
+Json evaluate_encoder(const checkpoint::OpenedModel& opened, const LanguageConfig& config,
                       const training::EvaluateOptions& options) {
   const std::string run = opened.path().string();
   require_no_token_scores(run, config);
-  require(config.attention.empty(), "--attention is for models of `weft train`, and ", Quoted(run, 4096),
+  require(config.attention.empty(), option("attention"), " is for models of `weft train`, and ", Quoted(run, 4096),
           " is a Hugging Face directory; `weft convert --attention` makes another one of it");
   tasks::TaskModelOptions open;
   open.head = models::Head::kMaskedLanguageModel;
@@ -76,7 +78,7 @@ Json evaluate_encoder(const checkpoint::OpenedModel& opened, const LanguageEvalC
 
 // With config.token_scores, each token's score as a line of that file.
 Json evaluate_decoder(const models::LanguageModel& model, const text::Tokenizer& tokenizer, const std::string& text,
-                      const LanguageEvalConfig& config, training::EvaluateOptions options) {
+                      const LanguageConfig& config, training::EvaluateOptions options) {
   if (config.token_scores.empty()) {
     return training::to_json(training::evaluate(model, tokenizer, text, options));
   }
@@ -103,12 +105,13 @@ Json spans_json(const models::LanguageModel& model) {
 }
 
 Json evaluate_own(const models::LanguageModel& model, const checkpoint::OpenedModel& opened,
-                  const LanguageEvalConfig& config, const training::EvaluateOptions& options) {
+                  const LanguageConfig& config, const training::EvaluateOptions& options) {
   const std::string run = opened.path().string();
   if (!config.images.empty()) {
-    require(config.token_scores.empty() && config.context == 0, "--token-scores and --context are not for pictures");
+    require(config.token_scores.empty() && config.context == 0, option("token_scores"), " and ", option("context"),
+            " are not for pictures");
     const data::PictureTokens pictures(config.images, config.max_bytes);
-    training::check_pictures(model->config(), pictures.shape(), "--images");
+    training::check_pictures(model->config(), pictures.shape(), concat(option("images")));
     return training::evaluate_pictures(model, pictures, options);
   }
   const std::unique_ptr<text::Tokenizer> tokenizer = checkpoint::load_tokenizer(opened);
@@ -124,11 +127,11 @@ Json evaluate_own(const models::LanguageModel& model, const checkpoint::OpenedMo
   return training::to_json(training::evaluate_masked(model, *tokenizer, text, masking, options));
 }
 
-// With the patterns of --attention, where they are given.
-models::LanguageModel load_own(const checkpoint::OpenedModel& opened, const LanguageEvalConfig& config) {
+// With the patterns of config.attention, where they are given.
+models::LanguageModel load_own(const checkpoint::OpenedModel& opened, const LanguageConfig& config) {
   if (config.like_transformers) {
-    require(config.attention.empty(), "--attention is Weft's own, and --like-transformers asks for that of ",
-            "transformers");
+    require(config.attention.empty(), option("attention"), " is Weft's own, and ", option("like_transformers"),
+            " asks for that of ", "transformers");
     return checkpoint::load_like_transformers(opened);
   }
   const std::optional<profile::AttentionFile> file = profile::attention_file(config.attention);
@@ -141,16 +144,16 @@ models::LanguageModel load_own(const checkpoint::OpenedModel& opened, const Lang
 }
 
 // Weft's own models, and decoders of other people.
-Json eval_own(const checkpoint::OpenedModel& opened, const std::string& task, const LanguageEvalConfig& config,
+Json eval_own(const checkpoint::OpenedModel& opened, const std::string& task, const LanguageConfig& config,
               training::EvaluateOptions options) {
   models::LanguageModel model = load_own(opened, config);
   options.behind_zeros = config.like_transformers && checkpoint::like_transformers(opened).behind_zeros;
   check_task(opened.path().string(), task, model->config().is_decoder);
   if (config.memory >= 0) {
-    model->set_memory_length(config.memory, "--memory");
+    model->set_memory_length(config.memory, concat(option("memory")));
   }
   if (config.compressed_memory >= 0) {
-    model->set_compressed_memory_length(config.compressed_memory, "--compressed-memory");
+    model->set_compressed_memory_length(config.compressed_memory, concat(option("compressed_memory")));
   }
   Json result = evaluate_own(model, opened, config, options);
   if (result.contains("memory") && model->config().compressed_memory_length > 0) {
@@ -162,16 +165,17 @@ Json eval_own(const checkpoint::OpenedModel& opened, const std::string& task, co
   return result;
 }
 
-Json eval_encoder(const checkpoint::OpenedModel& opened, const std::string& task, const LanguageEvalConfig& config,
+Json eval_encoder(const checkpoint::OpenedModel& opened, const std::string& task, const LanguageConfig& config,
                   training::EvaluateOptions options) {
   const std::string run = opened.path().string();
   check_task(run, task, false);
-  require(!config.text.empty(), "--images and --audio are for decoders, and ", Quoted(run), " is an encoder");
+  require(!config.text.empty(), option("images"), " and ", option("audio"), " are for decoders, and ", Quoted(run),
+          " is an encoder");
   return evaluate_encoder(opened, config, options);
 }
 
-using Evaluate = Json (*)(const checkpoint::OpenedModel& opened, const std::string& task,
-                          const LanguageEvalConfig& config, training::EvaluateOptions options);
+using Evaluate = Json (*)(const checkpoint::OpenedModel& opened, const std::string& task, const LanguageConfig& config,
+                          training::EvaluateOptions options);
 // The last one is there for its error, which names models of both kinds.
 constexpr std::array kEvaluations{checkpoint::Way<Evaluate>{checkpoint::Ability::kPredict, eval_own},
                                   checkpoint::Way<Evaluate>{checkpoint::Ability::kDraw, eval_own},
@@ -180,17 +184,17 @@ constexpr std::array kEvaluations{checkpoint::Way<Evaluate>{checkpoint::Ability:
 
 }  // namespace
 
-Json eval_language(const checkpoint::OpenedModel& model, const std::string& task, const LanguageEvalConfig& config) {
+Json evaluate_language(const checkpoint::OpenedModel& model, const std::string& task, const LanguageConfig& config,
+                       const std::function<void(std::int64_t done, std::int64_t total)>& progress) {
   training::EvaluateOptions options;
   options.context = config.context;
   options.max_bytes = config.max_bytes;
   options.dtype = training::dtype_of_model(config.dtype, model.root());
   options.characters = config.audio.empty();
-  WatchedProgress progress("evaluating", "tokens");
-  options.progress = progress.callback();
+  options.progress = progress;
   Json result = way_of(model, kEvaluations)(model, task, config, options);
   result["dtype"] = options.dtype;
   return result;
 }
 
-}  // namespace weft::cli
+}  // namespace weft::runs

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One flat JSON object serves all configs of a run: no field name is in two lists, but for those that mean the same.
-#include "weft/cli/training/request.h"
+#include "weft/runs/train/request.h"
 
 #include <algorithm>
 #include <array>
@@ -9,10 +9,10 @@
 #include <utility>
 
 #include "weft/checkpoint/open_model.h"
-#include "weft/cli/front/field_flags.h"
-#include "weft/cli/training/task_flags.h"
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
+#include "weft/core/system/option_name.h"
+#include "weft/core/system/usage_error.h"
 #include "weft/fine_tuning/pairs/pair_config.h"
 #include "weft/fine_tuning/settings.h"
 #include "weft/formats/json_members.h"
@@ -24,7 +24,7 @@
 #include "weft/training/run_directory.h"
 #include "weft/training/text_config.h"
 
-namespace weft::cli {
+namespace weft::runs {
 namespace {
 
 namespace fs = std::filesystem;
@@ -32,8 +32,9 @@ using checkpoint::Ability;
 using checkpoint::Way;
 using formats::Json;
 
-// The config file's fields, checked by name only, with `flags` laid over them. `file` may be empty.
-Json merged_fields(const std::string& file, const Json& flags) {
+// The config file's fields, checked by name only, with those that are given laid over them.
+Json merged_fields(const TrainOptions& options) {
+  const std::string& file = options.config_file;
   Json fields = Json::object();
   if (!file.empty()) {
     fields = formats::read_json(named_by_user(file));
@@ -55,12 +56,14 @@ Json merged_fields(const std::string& file, const Json& flags) {
   }
   std::vector<std::string> read;
   for (const auto& [name, value] : fields.items()) {
-    if (!flags.contains(name)) {
+    if (!options.given.contains(name)) {
       read.push_back(name);
     }
   }
-  note_config_file(file, read);
-  fields.update(flags);
+  if (options.heard) {
+    options.heard(file, read);
+  }
+  fields.update(options.given);
   return fields;
 }
 
@@ -77,7 +80,7 @@ fs::path seed_directory(const TrainOptions& options, std::int64_t seed) {
   return fs::path(options.out) / concat("seed-", seed);
 }
 
-// What --task names, or the run that is resumed, or the config file; else a language model.
+// What is given, or the task of the run that is resumed, or the config file; else a language model.
 std::string task_of(const TrainOptions& options) {
   if (!options.task.empty()) {
     return options.task;
@@ -100,31 +103,33 @@ std::string task_of(const TrainOptions& options) {
 
 std::string model_of(const Json& fields) { return formats::value_or(fields, "model", "weft train", std::string()); }
 
-// Errors: UsageError for --encoder and --tokenizer where another directory decides.
-void check_free_flags(const TrainOptions& options, const std::string& task, const Json& fields, bool resumed) {
+// Errors: UsageError for what another directory decides.
+void check_free_options(const TrainOptions& options, const std::string& task, const Json& fields, bool resumed) {
   const bool has_tokenizer = !options.tokenizer_file.empty();
   if (fine_tuning::is_fine_tuning_task(task) && (options.encoder || has_tokenizer)) {
-    throw UsageError("--encoder and --tokenizer are for lm and mlm: --model names a directory that has both");
+    throw UsageError(concat(option("encoder"), " and ", option("tokenizer"), " are for lm and mlm: ", option("model"),
+                            " names a directory that has both"));
   }
   if (options.encoder && task != "mlm") {
-    throw UsageError(concat("--encoder trains an encoder on masked tokens, but the task is ", task), "leave it out");
+    throw UsageError(concat(option("encoder"), " trains an encoder on masked tokens, but the task is ", task),
+                     "leave it out");
   }
   if (resumed && has_tokenizer) {
-    throw UsageError("--tokenizer cannot be given with --resume: a run keeps its own");
+    throw UsageError(concat(option("tokenizer"), " cannot be given with ", option("resume"), ": a run keeps its own"));
   }
   if (!model_of(fields).empty() && has_tokenizer) {
-    throw UsageError("--tokenizer cannot be given with --model: the model has its own");
+    throw UsageError(concat(option("tokenizer"), " cannot be given with ", option("model"), ": the model has its own"));
   }
 }
 
-// Errors: UsageError where --task or --encoder name another task than that of the model in `run`.
+// Errors: UsageError where another task is asked for than that of the model.
 void check_resumed_model(const TrainOptions& options, const checkpoint::OpenedModel& model) {
   const std::string learns = model.facts().reads.is_causal ? "lm" : "mlm";
   const std::string asked = options.encoder ? "mlm" : options.task;
   if (!asked.empty() && asked != learns) {
     throw UsageError(
-        concat(options.encoder ? "--encoder" : "--task " + asked, " was given, but the model of the run in ",
-               quote(model.root().string(), 4096), " learns ", learns),
+        concat(option(options.encoder ? "encoder" : "task"), options.encoder ? "" : " " + asked,
+               " was given, but the model of the run in ", quote(model.root().string(), 4096), " learns ", learns),
         "leave it out: the run keeps its task");
   }
 }
@@ -137,7 +142,7 @@ constexpr std::array kResumed{Way<Training>{Ability::kPredict, Training::kResume
                               Way<Training>{Ability::kDraw, Training::kResumedModel},
                               Way<Training>{Ability::kRead, Training::kResumedEncoder}};
 
-// The one decision. `model` is that of a run to resume, or of --model.
+// The one decision. `model` is that of a run to resume, or that it begins with.
 Training training_of(const std::string& task, bool resumed, const std::optional<checkpoint::OpenedModel>& model) {
   if (fine_tuning::is_pair_task(task)) {
     return resumed ? Training::kResumedPairs : Training::kPairs;
@@ -153,7 +158,7 @@ Training training_of(const std::string& task, bool resumed, const std::optional<
 
 bool learns_text(const std::string& task) { return task == "lm" || task == "mlm"; }
 
-// The model of a run that learns text: of the one in `out` that is resumed, or --model.
+// The model of a run that learns text: of the one in `out` that is resumed, or that it begins with.
 std::optional<checkpoint::OpenedModel> opened_for(const std::string& task, const Json& fields, const fs::path& out,
                                                   bool resumed) {
   const fs::path directory = resumed ? out : fs::path(model_of(fields));
@@ -161,11 +166,11 @@ std::optional<checkpoint::OpenedModel> opened_for(const std::string& task, const
   return learns_text(task) && there ? std::optional(checkpoint::open_model(directory)) : std::nullopt;
 }
 
-// One run in `out`; with --resume it goes on where it is there.
+// One run in `out`; one that is resumed goes on where it is there.
 TrainRequest run_request(const TrainOptions& options, const std::string& task, const Json& fields,
                          const fs::path& out) {
   const bool resumed = options.resume && (options.seeds == 1 || fs::exists(out));
-  check_free_flags(options, task, fields, resumed);
+  check_free_options(options, task, fields, resumed);
   TrainRequest request;
   request.model = opened_for(task, fields, out, resumed);
   request.training = training_of(task, resumed, request.model);
@@ -174,9 +179,10 @@ TrainRequest run_request(const TrainOptions& options, const std::string& task, c
   }
   request.task = task;
   request.out = out.string();
+  request.heard = options.heard;
   request.fields = fields;
   request.tokenizer_file = options.tokenizer_file;
-  // An expression of the config file's names files beside it, one of the command line in the working directory.
+  // An expression of the config file's names files beside it, one that is given in the working directory.
   const bool is_from_file = !options.given.contains("attention");
   request.beside = is_from_file ? fs::path(options.config_file).parent_path() : fs::path();
   if (task == "mlm" && request.training == Training::kNewModel) {
@@ -199,7 +205,8 @@ bool predicts(const checkpoint::OpenedModel& model) {
   return model.can(Ability::kPredict) || model.can(Ability::kDraw);
 }
 
-// The folder of the graphs that the patterns of --attention @FILE name, which are then in `fields`; empty without one.
+// The folder of the graphs that the patterns of an attention "@FILE" name, which are then in `fields`; empty without
+// one.
 fs::path read_attention_file(Json& fields, const std::string& task) {
   const bool pairs = fine_tuning::is_pair_task(task);
   const std::optional<profile::AttentionFile> file = profile::take_attention_file(fields, pairs);
@@ -210,8 +217,8 @@ fs::path read_attention_file(Json& fields, const std::string& task) {
   const auto model = directory.empty() ? std::nullopt : std::optional(checkpoint::open_model(directory));
   if (fine_tuning::is_fine_tuning_task(task) || (model && !predicts(*model) && model->can(Ability::kRead))) {
     throw UsageError(
-        "--attention @FILE is for models of weft train; an encoder of Hugging Face keeps one list of "
-        "patterns in its config.json",
+        concat(option("attention"), " @FILE is for models of weft train; an encoder of Hugging Face keeps one list of ",
+               "patterns in its config.json"),
         "make an encoder with these patterns first: weft convert DIR --attention @FILE --out NEW");
   }
   if (model) {
@@ -242,8 +249,8 @@ bool is_resumed(Training training) {
 
 std::vector<TrainRequest> decide(const TrainOptions& options) {
   const std::string task = task_of(options);
-  check_flags_of_task(task, options.given);
-  Json fields = merged_fields(options.config_file, options.given);
+  check_fields_of_task(task, options.given);
+  Json fields = merged_fields(options);
   if (!options.resume && !model_of(fields).empty()) {  // a run that is resumed has its model in itself
     fields["model"] = hub::local_model(model_of(fields)).string();
   }
@@ -256,7 +263,8 @@ std::vector<TrainRequest> decide(const TrainOptions& options) {
   }
   const auto first = formats::value_or(fields, "seed", "weft train", std::int64_t{0});
   if (first > std::numeric_limits<std::int64_t>::max() - options.seeds) {
-    throw UsageError(concat("--seed ", first, " with --seeds ", options.seeds, ": not so many seeds follow it"));
+    throw UsageError(concat(option("seed"), " ", first, " with ", option("seeds"), " ", options.seeds,
+                            ": not so many seeds follow it"));
   }
   std::vector<TrainRequest> requests;
   for (std::int64_t seed = first; seed < first + options.seeds; ++seed) {
@@ -266,4 +274,4 @@ std::vector<TrainRequest> decide(const TrainOptions& options) {
   return requests;
 }
 
-}  // namespace weft::cli
+}  // namespace weft::runs

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A run says its task; a model of other people has a head.
-#include "weft/cli/evaluation/task_of_model.h"
+#include "weft/runs/evaluate/task_of_model.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -9,14 +9,15 @@
 #include "weft/checkpoint/open_model.h"
 #include "weft/checkpoint/sentence/cross_encoder.h"
 #include "weft/checkpoint/sentence/sentence_directory.h"
-#include "weft/cli/front/failure.h"
-#include "weft/cli/training/task_flags.h"
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
+#include "weft/core/system/option_name.h"
+#include "weft/core/system/usage_error.h"
 #include "weft/formats/json_members.h"
+#include "weft/runs/train/fields.h"
 #include "weft/training/run/run_of_model.h"
 
-namespace weft::cli {
+namespace weft::runs {
 namespace {
 
 // One label is a score, unless the model says that it learned to predict numbers.
@@ -67,7 +68,7 @@ std::string task_of_model(const std::string& run, const checkpoint::ModelOnDeman
   const std::string name = quote(run, 4096);
   if (model.can(checkpoint::Ability::kWrite)) {
     throw UsageError(concat(name, " holds an encoder-decoder, and does not say what it was trained for"),
-                     "give --task translate or --task summarize");
+                     concat("give ", option("task"), " translate or ", option("task"), " summarize"));
   }
   std::string task = model.can(checkpoint::Ability::kRead) ? task_of_head(model) : std::string();
   if (const auto sentence = checkpoint::read_sentence_directory(run)) {
@@ -75,10 +76,10 @@ std::string task_of_model(const std::string& run, const checkpoint::ModelOnDeman
   }
   if (task.empty()) {
     throw UsageError(concat(name, " holds a model with no head for labelled examples"),
-                     concat("score plain text: weft eval ", name, " --text PATH; or train it: weft train --task TASK ",
-                            "--model ", name));
+                     concat("score plain text: weft eval ", name,
+                            " --text PATH; or train it: weft train --task TASK --model ", name));
   }
   return task;
 }
 
-}  // namespace weft::cli
+}  // namespace weft::runs

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which config has which fields.
+#include "weft/runs/train/fields.h"
+
+#include <algorithm>
+
+#include "weft/core/quote.h"
+#include "weft/core/system/option_name.h"
+#include "weft/core/system/usage_error.h"
+#include "weft/fine_tuning/pairs/pair_config.h"
+#include "weft/fine_tuning/settings.h"
+#include "weft/formats/json_members.h"
+#include "weft/models/transformer_config.h"
+#include "weft/training/distillation/config.h"
+#include "weft/training/text_config.h"
+
+namespace weft::runs {
+namespace {
+
+using fine_tuning::DataSettings;
+using fine_tuning::FineTuningConfig;
+using fine_tuning::PairConfig;
+using fine_tuning::RetrievalConfig;
+
+bool is_field(const std::vector<std::string_view>& fields, std::string_view name) {
+  return std::find(fields.begin(), fields.end(), name) != fields.end();
+}
+
+// Fields of `Config` that are in none of the other lists, and so are theirs alone.
+template <typename Config>
+std::vector<std::string_view> new_fields(std::initializer_list<std::vector<std::string_view>> others) {
+  std::vector<std::string_view> names = field_names<Config>();
+  for (const std::vector<std::string_view>& other : others) {
+    std::erase_if(names, [&](std::string_view name) { return is_field(other, name); });
+  }
+  return names;
+}
+
+// What translate and summarize read beside the trainer's fields; the shape may be named as that of a language model.
+bool is_read_by_pairs(std::string_view name) {
+  formats::Json renamed = {{std::string(name), nullptr}};
+  fine_tuning::rename_shape_fields(renamed);
+  return is_field(field_names<training::TrainerConfig>(), name) || is_field(field_names<PairConfig>(), name) ||
+         is_field(field_names<models::EncoderDecoderConfig>(), renamed.begin().key());
+}
+
+// A pair task reads its own fields only, and no other task reads them.
+void check_pair_fields(const std::string& task, const formats::Json& given) {
+  const bool pairs = fine_tuning::is_pair_task(task);
+  for (const auto& [name, value] : given.items()) {
+    if (pairs && !is_read_by_pairs(name)) {
+      throw UsageError(concat(option(name), " is not for ", option("task"), " ", task),
+                       concat(option("train_source"), " and ", option("train_target"),
+                              " name the texts; weft train --help-all lists the flags by task"));
+    }
+    if (!pairs && (is_field(pair_fields(), name) || is_field(pair_shape_fields(), name))) {
+      throw UsageError(concat(option(name), " is for translate and summarize, and not for ", option("task"), " ", task),
+                       "weft train --help-all lists the flags by task");
+    }
+  }
+}
+
+// Fields of several configs that mean the same; the task is none of a config.
+const std::vector<std::string_view> kOwnFields = {"task", "attention", "gradient_checkpointing"};
+
+}  // namespace
+
+const std::vector<std::string_view>& pair_fields() {
+  static const std::vector<std::string_view> names =
+      new_fields<PairConfig>({field_names<FineTuningConfig>(), field_names<DataSettings>()});
+  return names;
+}
+
+const std::vector<std::string_view>& pair_shape_fields() {
+  static const std::vector<std::string_view> names = [] {
+    std::vector<std::string_view> shape =
+        new_fields<models::EncoderDecoderConfig>({field_names<models::TransformerConfig>()});
+    // Some follow from the tokeniser, others are those of published families.
+    const std::vector<std::string_view> published{"decoder_vocab_size", "position_offset", "attention_bias",
+                                                  "encoder_full_until"};
+    std::erase_if(shape,
+                  [&](std::string_view name) { return name.ends_with("_token_id") || is_field(published, name); });
+    return shape;
+  }();
+  return names;
+}
+
+const std::vector<std::string>& task_names() {
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> all = {"lm", "mlm"};
+    for (const std::string_view name : fine_tuning::task_names()) {
+      all.emplace_back(name);
+    }
+    all.insert(all.end(), fine_tuning::kPairTasks.begin(), fine_tuning::kPairTasks.end());
+    return all;
+  }();
+  return names;
+}
+
+void tell_stored_settings(const ModelFile& file, const formats::Json& given, const FieldsOfFile& heard) {
+  if (!heard || !file.exists()) {
+    return;
+  }
+  const formats::Json stored = formats::read_json_object(file);
+  std::vector<std::string> names;
+  const auto note = [&](const formats::Json& defaults) {
+    for (const auto& [name, value] : defaults.items()) {
+      if (stored.contains(name) && stored[name] != value && !given.contains(name)) {
+        names.push_back(name);
+      }
+    }
+  };
+  note(formats::to_json(training::TrainerConfig()));
+  note(formats::to_json(training::TextConfig()));
+  note(formats::to_json(FineTuningConfig()));
+  note(formats::to_json(DataSettings()));
+  note(formats::to_json(RetrievalConfig()));
+  note(formats::to_json(PairConfig()));
+  note(formats::to_json(training::DistillationConfig()));
+  heard(file.path().string(), names);
+}
+
+const std::vector<std::string_view>& text_fields() {
+  static const std::vector<std::string_view> names = field_names<training::TextConfig>();
+  return names;
+}
+
+void check_fields_of_task(const std::string& task, const formats::Json& given) {
+  check_pair_fields(task, given);
+  if (fine_tuning::is_pair_task(task)) {
+    return;
+  }
+  const bool fine = fine_tuning::is_fine_tuning_task(task);
+  const std::vector<std::string_view> retrieval = field_names<RetrievalConfig>();
+  const std::vector<std::string_view> model = field_names<models::TransformerConfig>();
+  std::vector<std::string_view> tuning = field_names<FineTuningConfig>();
+  const std::vector<std::string_view> data = field_names<DataSettings>();
+  tuning.insert(tuning.end(), data.begin(), data.end());
+  const bool goes_on = given.contains("model");
+  for (const auto& [name, value] : given.items()) {
+    if (is_field(kOwnFields, name) || name == "model") {
+      continue;
+    }
+    if (is_field(retrieval, name) && !fine_tuning::is_retrieval_task(task)) {
+      throw UsageError(concat(option(name), " is for embed and rerank, and not for ", option("task"), " ", task),
+                       "weft train --help-all lists the flags by task");
+    }
+    if (!fine && goes_on && is_field(model, name)) {
+      throw UsageError(concat(option(name), " is for a new model, and ", option("model"), " names one that exists"),
+                       concat("leave it out: the directory of ", option("model"), " decides the shape"));
+    }
+    if (fine && (is_field(model, name) || is_field(text_fields(), name))) {
+      throw UsageError(concat(option(name), " is for lm and mlm, and not for ", option("task"), " ", task),
+                       concat("the directory of ", option("model"), " decides the shape, ", option("train_data"),
+                              " names the examples"));
+    }
+    if (!fine && is_field(tuning, name)) {
+      throw UsageError(
+          concat(option(name), " is for fine-tuning, and not for ", option("task"), " ", task),
+          concat(option("task"), " classify, multilabel, tag, answer, choose, embed and rerank fine-tune"));
+    }
+  }
+}
+
+}  // namespace weft::runs
