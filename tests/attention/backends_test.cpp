@@ -184,7 +184,7 @@ TEST(Backends, WhatAllRefuseIsAnErrorWithTheReason) {
     expect_error(ErrorKind::kUnsupported, {"no backend takes", "refusing: it refuses everything"},
                  [&] { computed(kind, {&kRefusing}, {&kRefusing}); });
   }
-  const BackendsInUse in_use(Backends{&kRefusing});
+  const BackendsInUse in_use({&kRefusing});
   expect_error(ErrorKind::kUnsupported, {"no backend takes tensors on cpu"}, [] { attention::traits_of(at::kCPU); });
 }
 
@@ -217,7 +217,7 @@ TEST(Backends, AgreeWithEachOther) {
 }
 
 TEST(Backends, OneAloneSaysWhatItHasNot) {
-  const BackendsInUse in_use(Backends{&attention::kCpuBackend});
+  const BackendsInUse in_use({&attention::kCpuBackend});
   const Tensors in = random_tensors({1, 2, kTokens, 8}, at::kDouble);
   expect_error(ErrorKind::kUnsupported, {"the causal product", "cpu: it has nothing for such calls"},
                [&] { sums_of(in); });
@@ -230,13 +230,13 @@ TEST(Backends, APathThatIsAskedForIsTakenOrRefused) {
   attention::AttentionOptions options;
   options.path = Path::kFused;
   {
-    const BackendsInUse in_use(Backends{&kRefusing, &attention::kPortableBackend});
+    const BackendsInUse in_use({&kRefusing, &attention::kPortableBackend});
     expect_error(ErrorKind::kArgument, {kRefusal, "found Float on cpu"}, [&] { attended(in, options); });
     const auto found = attention::attention(in.query, in.key, in.value, layout_of_kind());
     EXPECT_EQ(found.path, Path::kPortable);
     EXPECT_EQ(found.backend, "portable");
   }
-  const BackendsInUse in_use(Backends{&attention::kPortableBackend});
+  const BackendsInUse in_use({&attention::kPortableBackend});
   expect_error(ErrorKind::kArgument, {"no backend has a path fused"}, [&] { attended(in, options); });
 }
 

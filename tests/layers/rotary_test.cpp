@@ -113,12 +113,10 @@ TEST(Rotary, IsTurnedByTheFirstBackendThatTakesIt) {
   const Rotation rotation = table.at_positions(40, 3, in_double());
   const at::Tensor x = at::randn({2, 3, 3, 6}, in_double());
   const at::Tensor expected = rotate(x, rotation, true);
-  const attention::Backend* const portable[] = {&attention::kPortableBackend};
-  const attention::BackendsInUse in_use(portable);
+  const attention::BackendsInUse in_use({&attention::kPortableBackend});
   EXPECT_LT((rotate(x, rotation, true) - expected).abs().max().item<double>(), 1e-15);
   const attention::Backend none{.name = "none"};
-  const attention::Backend* const nobody[] = {&none};
-  const attention::BackendsInUse nobody_in_use(nobody);
+  const attention::BackendsInUse nobody_in_use({&none});
   test::expect_error(ErrorKind::kUnsupported, {"rotation", "none: it has nothing"}, [&] { rotate(x, rotation, true); });
 }
 

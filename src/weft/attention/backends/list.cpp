@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "weft/attention/backends/cpu/cpu_backend.h"
 #include "weft/attention/backends/portable/portable_backend.h"
@@ -56,8 +57,9 @@ const DeviceTraits& traits_of(c10::DeviceType device) {
   refuse(concat("tensors on ", c10::DeviceTypeName(device, true)).c_str(), refusals);
 }
 
-BackendsInUse::BackendsInUse(std::span<const Backend* const> backends) noexcept : before_(backends_in_use) {
-  backends_in_use = backends;
+BackendsInUse::BackendsInUse(std::vector<const Backend*> backends) noexcept
+    : backends_(std::move(backends)), before_(backends_in_use) {
+  backends_in_use = backends_;
 }
 BackendsInUse::~BackendsInUse() { backends_in_use = before_; }
 

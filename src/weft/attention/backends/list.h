@@ -53,12 +53,13 @@ const DeviceTraits& traits_of(c10::DeviceType device);
 /// Other backends for the current scope, for tests: no other thread may compute meanwhile.
 class BackendsInUse {
  public:
-  explicit BackendsInUse(std::span<const Backend* const> backends) noexcept;
+  explicit BackendsInUse(std::vector<const Backend*> backends) noexcept;
   ~BackendsInUse();
   BackendsInUse(const BackendsInUse&) = delete;
   BackendsInUse& operator=(const BackendsInUse&) = delete;
 
  private:
+  std::vector<const Backend*> backends_;
   std::span<const Backend* const> before_;
 };
 
