@@ -72,4 +72,23 @@ Json one_end_processor(const TokenizerSettings& settings, const AddedTokens& add
   return processor(single, pair, end, end, added);
 }
 
+Json language_processor(const TokenizerSettings& settings, const AddedTokens& added, const std::string& code,
+                        bool code_first) {
+  const std::string& end = name_of(settings, SpecialRole::kEnd);
+  const auto framed = [&](const Json& texts) {
+    Json all = Json::array();
+    if (code_first) {
+      all.push_back(special(code));
+    }
+    all.insert(all.end(), texts.begin(), texts.end());
+    all.push_back(special(end));
+    if (!code_first) {
+      all.push_back(special(code));
+    }
+    return all;
+  };
+  return processor(framed(Json::array({sequence("A")})), framed(Json::array({sequence("A"), sequence("B")})), code, end,
+                   added);
+}
+
 }  // namespace weft::text

@@ -27,4 +27,8 @@ formats::Json two_ends_processor(const TokenizerSettings& settings, const AddedT
 /// A </s> and A </s> B </s>, by the name of the end; all types are 0.
 formats::Json one_end_processor(const TokenizerSettings& settings, const AddedTokens& added);
 
+/// code A </s>, or A </s> code, and the same around two texts, which nothing is between.
+formats::Json language_processor(const TokenizerSettings& settings, const AddedTokens& added, const std::string& code,
+                                 bool code_first);
+
 }  // namespace weft::text

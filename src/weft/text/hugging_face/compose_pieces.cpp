@@ -96,6 +96,8 @@ std::size_t unknown_place(const std::vector<Piece>& pieces, const std::string& u
 struct FairseqLayout {
   std::vector<Piece> own;
   std::size_t replaced = 0;                 ///< pieces
+  bool code_first = false;                  ///< of the language, which is behind the text otherwise
+  bool splits_words = true;                 ///< at white space; runs of blanks become one otherwise
   std::vector<std::string> languages = {};  ///< codes behind the pieces
 };
 
@@ -130,6 +132,19 @@ Json map_and_words(std::string_view model, const TokenizerSettings& settings, co
           {"decoder", metaspace(settings)}};
 }
 
+Json fairseq_processor(const TokenizerSettings& settings, const AddedTokens& added, const FairseqLayout& layout,
+                       std::string_view where) {
+  if (layout.languages.empty()) {
+    return two_ends_processor(settings, added);
+  }
+  const std::string code = settings.source_language.empty() ? "en_XX" : settings.source_language;
+  if (std::find(layout.languages.begin(), layout.languages.end(), code) == layout.languages.end()) {
+    fail(ErrorKind::kFormat, where, ": src_lang of tokenizer_config.json is ", quote(code),
+         ", which the vocabulary lacks");
+  }
+  return language_processor(settings, added, code, layout.code_first);
+}
+
 std::string compose_fairseq(std::string_view model, const FairseqLayout& layout, TokenizerSettings& settings,
                             std::string_view where) {
   constexpr std::size_t kUnknown = 3;
@@ -139,9 +154,16 @@ std::string compose_fairseq(std::string_view model, const FairseqLayout& layout,
     settings.extra.push_back({.content = language, .special = true});
   }
   const AddedTokens added(settings, ids_of(pieces, where), where);
-  const Json parts = map_and_words(
-      model, settings,
-      layout.languages.empty() ? two_ends_processor(settings, added) : one_end_processor(settings, added), where);
+  Json parts = map_and_words(model, settings, fairseq_processor(settings, added, layout, where), where);
+  if (!layout.splits_words) {
+    Json rules = Json::array();
+    if (!parts["normalizer"].is_null()) {
+      rules.push_back(parts["normalizer"]);
+    }
+    rules.push_back({{"type", "Replace"}, {"pattern", {{"Regex", " {2,}"}}}, {"content", " "}});
+    parts["normalizer"] = {{"type", "Sequence"}, {"normalizers", rules}};
+    parts["pre_tokenizer"] = metaspace(settings);
+  }
   return assemble(parts, added, unigram_text(kUnknown, entries));
 }
 
@@ -243,6 +265,8 @@ std::string compose_mbart50(std::string_view model, TokenizerSettings& settings,
   FairseqLayout layout = xlm_roberta_layout(settings);
   layout.languages = {kMbartLanguages.begin(), kMbartLanguages.end()};
   layout.languages.insert(layout.languages.end(), kMbart50Languages.begin(), kMbart50Languages.end());
+  layout.code_first = true;
+  layout.splits_words = false;
   return compose_fairseq(model, layout, settings, where);
 }
 

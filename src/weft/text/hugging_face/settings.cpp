@@ -36,6 +36,7 @@ class SettingsReader {
     settings_.strip_accents = boolean(config, "strip_accents");
     settings_.prefix_space = boolean(config, "add_prefix_space");
     settings_.trim_offsets = boolean(config, "trim_offsets").value_or(true);
+    settings_.source_language = string(config, "src_lang");
     settings_.extra_ids = extra_ids(config);
     settings_.clean_up = boolean(config, "clean_up_tokenization_spaces").value_or(false);
     settings_.truncate_left = truncate_left(config);

@@ -32,6 +32,7 @@ struct TokenizerSettings {
   std::optional<bool> strip_accents;
   std::optional<bool> prefix_space;
   bool trim_offsets = true;
+  std::string source_language;            ///< `src_lang`
   std::optional<std::int64_t> extra_ids;  ///< of T5: `<extra_id_0>` and so on; absent: the files do not say
   bool clean_up = false;         ///< `clean_up_tokenization_spaces`: no blanks before punctuation in decoded text
   bool truncate_left = false;    ///< `truncation_side`
