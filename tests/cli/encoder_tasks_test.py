@@ -220,7 +220,7 @@ class AnswerTest(EncoderCase):
         path = self.folder / "story.txt"
         path.write_bytes("é the loom\nsaid 中 hello world".encode())
         text = path.read_text(encoding="utf-8")
-        for family in FAMILIES:
+        for family in (name for name in FAMILIES if name != "nomic_bert"):  # of which transformers has no such head
             (found,) = results("answer", self.model("question-answering", family), "--question", "we see?", "--file", path)
             answer = found["result"]
             self.assertEqual(answer["answer"], text[answer["start"]:answer["end"]])
