@@ -22,6 +22,7 @@
 #include "weft/attention/mechanism.h"
 #include "weft/bench/timing.h"
 #include "weft/core/error.h"
+#include "weft/core/system/option_name.h"
 #include "weft/core/text/number_text.h"
 #include "weft/kernels/workspace.h"
 
@@ -195,11 +196,12 @@ std::string reason_to_skip(const std::vector<MechanismTimes>& times, std::int64_
   const auto bytes = of(&MechanismTimes::forward_backward_bytes, &MechanismTimes::forward_bytes);
   const double seconds = expected(time(last), time(before), growth) / 1e3;
   if (seconds > calls.most_seconds) {
-    return concat("a call would take about ", duration(seconds), ", --seconds is ", fixed(calls.most_seconds, 1));
+    return concat("a call would take about ", duration(seconds), ", ", option("seconds"), " is ",
+                  fixed(calls.most_seconds, 1));
   }
   const double needed = expected(bytes(last), bytes(before), growth);
   if (needed > static_cast<double>(calls.most_bytes)) {
-    return concat("a call would need about ", with_unit(needed, "B"), ", --memory is ",
+    return concat("a call would need about ", with_unit(needed, "B"), ", ", option("memory"), " is ",
                   with_unit(static_cast<double>(calls.most_bytes), "B"));
   }
   return {};

@@ -63,7 +63,7 @@ Json record_of(const Document& document) {
   return record;
 }
 
-std::vector<std::string> names_of(const Json& record) {
+std::vector<std::string> column_names(const Json& record) {
   std::vector<std::string> names;
   for (const auto& [name, value] : record.items()) {
     names.push_back(name);
@@ -121,7 +121,7 @@ void ResultFile::write_record(const std::string& where, const Json& record) {
     file_.write(json_text(record) + "\n");
     return;
   }
-  const std::vector<std::string> names = names_of(record);
+  const std::vector<std::string> names = column_names(record);
   write_header(where, names);
   if (names != columns_) {
     throw Error(ErrorKind::kFormat,
@@ -170,7 +170,7 @@ void ResultFile::add_error(const Document& document, const std::string& message)
 
 void ResultFile::commit() {
   if (!waiting_.empty()) {
-    write_header("a record with an error", names_of(waiting_.front()));
+    write_header("a record with an error", column_names(waiting_.front()));
   }
   file_.commit();
 }
