@@ -28,6 +28,7 @@
 #include "weft/core/quote.h"
 #include "weft/generation/continue_text.h"
 #include "weft/generation/search/search.h"
+#include "weft/generation/settings/read_settings.h"
 #include "weft/generation/whole_texts.h"
 #include "weft/readers/input/input_texts.h"
 #include "weft/text/unknown_tokens.h"
