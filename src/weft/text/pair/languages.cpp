@@ -155,6 +155,11 @@ std::unique_ptr<PairTokenizer> with_languages(std::unique_ptr<PairTokenizer> inn
   FramedLanguages languages{.ids = codes_in(*inner)};
   const std::optional<std::int64_t> end = inner->find("</s>", Side::kSource);
   if (languages.ids.empty() || !end) {
+    const std::string named = text_member(config, "tokenizer_class", where);
+    if (!named.empty()) {
+      fail(ErrorKind::kFormat, where, ": the tokeniser is a ", quote(named), ", but its vocabulary has no ",
+           end ? concat("code of a language, as ", quote(row->usual), " is one") : std::string("'</s>'"));
+    }
     return inner;  // a vocabulary of somebody's own: texts are framed as its files say
   }
   languages.end = *end;

@@ -144,6 +144,7 @@ void shape_t5(const EncoderDecoderConfig& config, StackConfig& stack) {
   for (layers::BlockConfig& block : stack.blocks) {
     block.score_factor = std::sqrt(static_cast<double>(own.d_kv));
     block.feed_forward_bias = false;
+    block.inner_dropout = config.dropout;
     block.activation = t5_activation(config);
     block.norm = norm;
     block.distance_buckets = attention::DistanceBuckets{.count = own.relative_attention_num_buckets,
