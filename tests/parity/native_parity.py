@@ -15,7 +15,8 @@ import tempfile
 import torch
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
-import native_model
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+import native_model  # noqa: E402
 
 WEFT = os.environ.get("WEFT_BINARY", pathlib.Path(__file__).resolve().parents[2] / "build/release/bin/weft")
 CONTEXT = 48

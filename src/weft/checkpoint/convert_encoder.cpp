@@ -33,7 +33,7 @@ void check_request(const EncoderModel& source, const ConvertOptions& options) {
   const EncoderConfig& config = source->config();
   const models::Family* const target = models::find_family(options.to);
   const models::EncoderRules* const made = target == nullptr ? nullptr : target->encoder;
-  const bool stays = made != nullptr && made->lengthens && options.to == config.model_type;
+  const bool stays = made != nullptr && made->lengthens && target == models::find_family(config.model_type);
   require(stays || !models::find_family(config.model_type)->layers_of.empty(), "convert takes a ",
           models::families_to_start_from, " model, whose layers the families that it makes have too, found ",
           config.model_type, [&] {
@@ -70,7 +70,7 @@ EncoderConfig converted_config(const EncoderConfig& source, const ConvertOptions
   const models::EncoderRules& target = models::encoder_rules(options.to);
   EncoderConfig config = source;
   config.model_type = options.to;
-  const bool stays = options.to == source.model_type;
+  const bool stays = models::find_family(options.to) == models::find_family(source.model_type);
   config.own = stays ? source.own : target.base.own;
   models::update_fields(config, options.settings, "convert");
   config.max_position_embeddings = options.length + models::padding_rows(config);

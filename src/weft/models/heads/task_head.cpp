@@ -80,6 +80,15 @@ at::Tensor first_kept(const at::Tensor& hidden, const at::Tensor& keep) {
   return hidden.gather(1, places).select(1, 0);
 }
 
+/// Of the dense layer in front of classes (kFirstToken), or of labels and choices (kRelay); 0 where there is none.
+std::int64_t columns_before_labels(const EncoderConfig& config, Head head, Classifier classifier) {
+  if (classifier == Classifier::kFirstToken) {
+    return head == Head::kSequenceClassification ? config.hidden_size : 0;
+  }
+  const bool deep = classifier == Classifier::kRelay && projected_width(config, head) > 0;
+  return deep && head != Head::kQuestionAnswering ? config.intermediate_size : 0;
+}
+
 }  // namespace
 
 EncoderHeadImpl::EncoderHeadImpl(const EncoderConfig& config, Head head, const HeadPlan& plan,
@@ -109,13 +118,9 @@ EncoderHeadImpl::EncoderHeadImpl(const EncoderConfig& config, Head head, const H
                                          : register_parameter("decoder", at::empty({config.vocab_size, seen}, options));
     bias = plan.vocabulary_bias ? register_parameter("bias", at::empty({config.vocab_size}, options)) : at::Tensor();
   }
-  if (head == Head::kSequenceClassification && plan_.classifier == Classifier::kFirstToken) {
-    dense = linear("dense", width);
-    seen = width;
-  }
-  if (plan_.classifier == Classifier::kRelay && has_projection && head != Head::kQuestionAnswering) {
-    dense = linear("dense", config.intermediate_size);
-    seen = config.intermediate_size;
+  if (const std::int64_t before = columns_before_labels(config, head, plan.classifier); before > 0) {
+    dense = linear("dense", before);
+    seen = before;
   }
   if (head == Head::kQuestionAnswering && plan.answers == Answers::kFeedForward) {
     feed_forward = register_module("feed_forward", layers::FeedForward(answer_block(config), options));

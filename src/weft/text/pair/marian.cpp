@@ -28,7 +28,7 @@ void check_match(const SentencePieceProcessor& processor, const TokenIds& vocabu
   }
 }
 
-std::vector<std::string> codes_in(const TokenIds& vocabulary) {
+std::vector<std::string> written_codes(const TokenIds& vocabulary) {
   std::vector<std::string> codes;
   for (const auto& [token, id] : vocabulary) {
     if (token.size() > 4 && token.starts_with(">>") && token.ends_with("<<")) {
@@ -107,7 +107,7 @@ PieceSides read_marian(const std::filesystem::path& directory) {
   PieceSides sides{.end = added.id(name_of(marian.settings, SpecialRole::kEnd)),
                    .maximum_length = marian.settings.maximum_length,
                    .shared = !marian.separate,
-                   .language_codes = marian.separate ? std::vector<std::string>() : codes_in(*marian.source_ids),
+                   .language_codes = marian.separate ? std::vector<std::string>() : written_codes(*marian.source_ids),
                    .source_language = name_in(marian.config, "source_lang", marian.where),
                    .target_language = name_in(marian.config, "target_lang", marian.where)};
   PieceParts parts{.kind = "marian",

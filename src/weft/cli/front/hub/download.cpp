@@ -92,9 +92,9 @@ CLI::Option* add_patterns(CLI::App& app, const std::string& flag, std::vector<st
 void add_download(CLI::App& parent) {
   auto command = std::make_shared<DownloadCommand>();
   CLI::App& app = add_command(parent, "download", kDownloadExamples);
-  app.add_option(
-         "NAMES", command->names,
-         "models of the Hub: ORG/NAME[@REVISION], or one word for an old model (gpt2); their directories are printed")
+  app.add_option("NAMES", command->names,
+                 "models of the Hub: ORG/NAME[@REVISION], or one word for an old model (distilgpt2); their directories "
+                 "are printed")
       ->required();
   CLI::Option* const tokenizer_only =
       app.add_flag("--tokenizer-only", command->tokenizer_only, "leave the weights where they are");
