@@ -101,6 +101,9 @@ TEST(EncoderTypes, AreThoseOfTheFamilyTable) {
 // The room of text has that table, and sees none of models.
 TEST(EncoderTypes, HaveTheTokeniserClassesThatNameThem) {
   for (const text::TokenizerClass& row : text::tokenizer_classes()) {
+    if (row.model_type.empty()) {
+      continue;  // of a class that tokenizer_config.json alone names
+    }
     EXPECT_TRUE(std::any_of(kFamilyNames.begin(), kFamilyNames.end(), [&](const FamilyName& family) {
       return family.name == row.model_type;
     })) << row.name;
