@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "weft/core/error.h"
+#include "weft/core/system/option_name.h"
 #include "weft/tasks/text_too_long.h"
 
 namespace weft::tasks {
