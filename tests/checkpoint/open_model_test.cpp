@@ -53,9 +53,9 @@ TEST(OpenModel, ReadsTheConfigOfAnOwnModelOnce) {
 
 TEST(OpenModel, NamesTheFamiliesWhereItKnowsNone) {
   const test::TemporaryDirectory folder;
-  write_file_atomically(folder / "config.json", R"({"model_type": "t5"})");
+  write_file_atomically(folder / "config.json", R"({"model_type": "loom5"})");
   const OpenedModel opened = open_model(folder.path());
-  test::expect_error(ErrorKind::kUnsupported, {"bert, roberta, longformer, big_bird", "'t5'"},
+  test::expect_error(ErrorKind::kUnsupported, {"bert, roberta, longformer, big_bird", "'loom5'"},
                      [&] { opened.can(Ability::kRead); });
 }
 

@@ -353,11 +353,11 @@ class ModelsThatAreNoneTest(EncoderCase):
         self.assert_fails(weft("eval", self.run_directory, "--text", self.held_out), 1, "run'", "tokenizer_class")
 
     def test_models_of_other_types_are_named(self):
-        other = self.folder / "gpt2"
+        other = self.folder / "opt"
         other.mkdir()
-        (other / "config.json").write_text(json.dumps({"model_type": "gpt2", "architectures": ["GPT2LMHeadModel"]}))
+        (other / "config.json").write_text(json.dumps({"model_type": "opt", "architectures": ["OPTForCausalLM"]}))
         for arguments in (("generate", other, "--prompt", "a"), ("classify", other, "a"), ("eval", other, "--text", self.train_text), ("info", other)):
-            self.assert_fails(weft(*arguments), 1, "'gpt2'", "Weft opens what weft train made", "star_transformer, xlm-roberta, camembert, distilbert")
+            self.assert_fails(weft(*arguments), 1, "'opt'", "Weft opens what weft train made", "star_transformer, xlm-roberta, camembert, distilbert")
         encoder = self.model("none")
         self.assert_fails(weft("generate", encoder, "--prompt", "a"), 1, "found 'bert'", "fill-mask")
 
