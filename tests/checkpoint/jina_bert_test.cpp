@@ -69,21 +69,16 @@ at::Tensor by_equations(const std::filesystem::path& directory, const at::Tensor
     const at::Tensor scores = heads("query").matmul(heads("key").transpose(2, 3)) / std::sqrt(8.0) - slopes * distances;
     const at::Tensor seen = at::softmax(scores, -1).matmul(heads("value")).transpose(1, 2).flatten(2);
     x = norm(x + linear(seen, name + "attention.output.dense"), name + "attention.output.LayerNorm");
-    if (kind == "original") {
-      const at::Tensor inner = at::gelu(linear(x, name + "intermediate.dense"));
-      x = norm(x + linear(inner, name + "output.dense"), name + "output.LayerNorm");
-    } else {
-      const std::vector<at::Tensor> halves = linear(x, name + "mlp.gated_layers").chunk(2, -1);
-      const at::Tensor gate = kind == "geglu" ? at::gelu(halves[0]) : at::relu(halves[0]);
-      x = norm(x + linear(gate * halves[1], name + "mlp.wo"), name + "mlp.layernorm");
-    }
+    const std::vector<at::Tensor> halves = linear(x, name + "mlp.gated_layers").chunk(2, -1);
+    const at::Tensor gate = kind == "geglu" ? at::gelu(halves[0]) : at::relu(halves[0]);
+    x = norm(x + linear(gate * halves[1], name + "mlp.wo"), name + "mlp.layernorm");
   }
   return x;
 }
 
 TEST(JinaBert, EqualsItsEquations) {
   const at::NoGradGuard without_gradients;
-  for (const std::string kind : {"geglu", "reglu", "original"}) {
+  for (const std::string kind : {"geglu", "reglu"}) {
     SCOPED_TRACE(kind);
     const test::TemporaryDirectory folder;
     save_encoder(folder / "model", jina(kind));
@@ -109,6 +104,8 @@ TEST(JinaBert, IsToldFromBertByItsPositions) {
   EXPECT_EQ(read({{"position_embedding_type", "alibi"}, {"feed_forward_type", "geglu"}}), "jina_bert");
   test::expect_error(ErrorKind::kUnsupported, {"position_embedding_type", "relative_key"},
                      [&] { read({{"position_embedding_type", "relative_key"}}); });
+  test::expect_error(ErrorKind::kArgument, {"config.json", "feed_forward_type", "'original'"},
+                     [&] { read({{"position_embedding_type", "alibi"}}); });
   test::expect_error(ErrorKind::kUnsupported, {"config.json", "qk-post-norm"}, [&] {
     read({{"position_embedding_type", "alibi"},
           {"auto_map", {{"AutoModel", "jinaai/jina-bert-v2-qk-post-norm--modeling_bert.JinaBertModel"}}}});

@@ -167,6 +167,13 @@ class DirectoryTest(Case):
             self.assertEqual(results("embed", out, TEXT), [found])
             shutil.rmtree(out)
 
+    def test_a_model_of_rotary_positions_stays_what_it_is(self):
+        short, out = make_model(self.folder / "modernbert", "modernbert", "none", "--num-hidden-layers", "4"), self.folder / "long"
+        weft_json("convert", short, "--to", "modernbert", "--length", "128", "--attention", "full => window(6)", "--out", out)
+        config = json.loads((out / "config.json").read_text())
+        self.assertEqual(config["attention"], ["window(6)", "window(8)", "window(8)", "window(6)"])
+        self.assertEqual((config["max_position_embeddings"], config["local_attention"]), (128, 8))
+
     def test_a_new_family_brings_its_own_attention(self):
         short, out = make_model(self.folder / "bert", "bert", "none", "--attention", "linear"), self.folder / "littlebird"
         process = weft("convert", short, "--to", "littlebird", "--length", "64", "--latents", "3", "--out", out)

@@ -238,7 +238,9 @@ formats::Json given_settings(const formats::Json& given, const ConvertConfig& co
       settings[field] = given.at(name);
     }
   }
-  if (const models::EncoderRules& rules = models::encoder_rules(config.to); rules.fit != nullptr) {
+  // A model that stays of its family keeps what it has.
+  const models::EncoderRules& rules = models::encoder_rules(config.to);
+  if (rules.fit != nullptr && rules.adapt != nullptr) {
     models::update_fields(made, settings, "weft convert");
     rules.fit(made, text::HuggingFaceTokenizer(tokenizer), settings);
     made.own.each([&](const FieldRule& rule, const auto& value) { settings[std::string(rule.name)] = value; });

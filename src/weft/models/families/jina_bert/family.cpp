@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // JinaBERT (Guenther et al. 2023), as Jina's second embedders have it: BERT whose scores fall with the distance (ALiBi,
-// to both sides) in place of positions, and whose feed-forward may have a gate. Its model_type is BERT's.
+// to both sides) in place of positions, and whose feed-forward has a gate. Its model_type is BERT's.
 #include "weft/core/error.h"
 #include "weft/models/families/bert/names.h"
 #include "weft/models/families/encoder_rules.h"
@@ -16,19 +16,14 @@ constexpr std::string_view kSlopes = "alibi";
 constexpr std::string_view kCode = "jinaai/jina-bert-implementation--";
 
 struct JinaBertFields {
-  std::string feed_forward_type = "original";
-
-  bool is_gated() const { return feed_forward_type != "original"; }
+  std::string feed_forward_type = "geglu";
 
   template <typename Visitor>
   static void fields(Visitor&& visit) {
-    visit(Field{"feed_forward_type", &JinaBertFields::feed_forward_type,
-                "original: a feed-forward as BERT's; geglu, reglu: with a gate"}
-              .one_of({"original", "geglu", "reglu"}));
+    visit(Field{"feed_forward_type", &JinaBertFields::feed_forward_type, "activation of the gate in each feed-forward"}
+              .one_of({"geglu", "reglu"}));
   }
 };
-
-const JinaBertFields& jina_of(const EncoderConfig& config) { return config.own.get<JinaBertFields>(); }
 
 bool has_slopes(const Json& config) {
   const auto kind = config.find("position_embedding_type");
@@ -45,19 +40,13 @@ StackConfig jina_bert_stack(const EncoderConfig& config, const EncoderOptions& o
   StackConfig stack = transformer_stack(config, options);
   for (layers::BlockConfig& block : stack.blocks) {
     block.alibi = true;
-    if (jina_of(config).is_gated()) {
-      block.activation = jina_of(config).feed_forward_type;
-      block.feed_forward_up_bias = false;
-      block.attention_output_dropout = block.dropout;
-      block.inner_dropout = block.dropout;  // in front of the last product, and not behind it
-      block.dropout = 0.0;
-    }
+    block.activation = config.own.get<JinaBertFields>().feed_forward_type;
+    block.feed_forward_up_bias = false;
+    block.attention_output_dropout = block.dropout;
+    block.inner_dropout = block.dropout;  // in front of the last product, and not behind it
+    block.dropout = 0.0;
   }
   return stack;
-}
-
-Costs jina_bert_costs(const EncoderConfig& config) {
-  return jina_of(config).is_gated() ? gated_costs(config) : transformer_costs(config);
 }
 
 void refuse_jina_bert(const EncoderConfig& config) {
@@ -100,16 +89,15 @@ EncoderRules jina_bert_rules() {
   rules.base.own = OwnFields(JinaBertFields{});
   rules.defaults = rules.base;
   rules.defaults.max_position_embeddings = 512;
-  rules.base.own.get<JinaBertFields>().feed_forward_type = "geglu";
+  rules.defaults.own.get<JinaBertFields>().feed_forward_type = "original";  // as BERT's, which nobody published
   rules.fields = {{"sep_token_id", {}}, {"position_embedding_type", {}}};
   rules.positions_by = kSlopes;
   rules.names.insert(rules.names.begin(), {{"encoder.layers.#.feed_forward.up", {"~encoder.layer.#.mlp.gated_layers"}},
                                            {"encoder.layers.#.feed_forward.down", {"~encoder.layer.#.mlp.wo"}},
                                            {"encoder.layers.#.feed_forward_norm", {"~encoder.layer.#.mlp.layernorm"}}});
-  rules.other_layouts = {{rules.base_prefix, bert_family().encoder->names}};  // without a gate
   rules.embeddings = jina_bert_embeddings;
   rules.stack = jina_bert_stack;
-  rules.costs = jina_bert_costs;
+  rules.costs = gated_costs;
   rules.lengthens = true;
   rules.check_start = refuse_jina_bert;
   rules.from_json = jina_bert_from_json;
