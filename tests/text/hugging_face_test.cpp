@@ -190,7 +190,8 @@ TEST_P(Family, ServesSeveralThreads) {
 }
 
 INSTANTIATE_TEST_SUITE_P(HuggingFace, Family,
-                         ::testing::Values("bert", "roberta", "big_bird", "json", "xlm_roberta", "camembert", "modernbert", "mpnet"),
+                         ::testing::Values("bert", "roberta", "big_bird", "json", "xlm_roberta", "camembert",
+                                           "modernbert", "mpnet"),
                          [](const auto& info) { return std::string(info.param); });
 
 // Copies a fixture's tokeniser and lays tokenizer_config.json over it.

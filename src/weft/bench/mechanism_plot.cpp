@@ -6,9 +6,9 @@
 
 #include "weft/core/error.h"
 #include "weft/core/files.h"
-#include "weft/core/text/number_text.h"
 #include "weft/core/quote.h"
 #include "weft/core/system/option_name.h"
+#include "weft/core/text/number_text.h"
 #include "weft/inspect/picture/plot.h"
 
 namespace weft::bench {

@@ -7,8 +7,8 @@
 #include <optional>
 #include <string>
 
-#include "weft/store/texts/corpus_text.h"
 #include "weft/store/store.h"
+#include "weft/store/texts/corpus_text.h"
 
 namespace weft::store {
 

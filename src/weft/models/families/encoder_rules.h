@@ -86,7 +86,7 @@ struct EncoderRules {
                                               "cls.seq_relationship."};
   /// Fields that all encoders share, where config.json calls them otherwise or has not got them.
   std::vector<FieldName> fields = {{"sep_token_id", {}}, {"position_embedding_type", {}}};
-  std::string_view positions_by = "absolute";  ///< what config.json may have at position_embedding_type
+  std::string_view positions_by = "absolute";                 ///< what config.json may have at position_embedding_type
   std::string_view own_fields_after = "tie_word_embeddings";  ///< where the fields of EncoderConfig::own are written
   std::vector<std::string_view> attention_fields;  ///< own fields that another attention leaves without effect
 
