@@ -29,7 +29,13 @@ FAMILIES = {
     "big_bird": ("big_bird", ["--max-position-embeddings", "62", "--block-size", "4", "--num-random-blocks", "1"]),
     "nystromformer": ("big_bird", ["--max-position-embeddings", "62", "--num-landmarks", "6", "--conv-kernel-size", "5"]),
 }
+# Heads that transformers has not got for a family.
+WITHOUT = {"nomic_bert": {"question-answering", "multiple-choice"}}
 TEXT = "the loom weaves the thread, and we'll see."
+
+
+def families_with(head):
+    return [family for family in FAMILIES if head not in WITHOUT.get(family, ())]
 
 
 def make_model(directory, family, head, *more):
