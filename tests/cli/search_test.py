@@ -5,7 +5,7 @@ import json
 import sqlite3
 import unittest
 
-from encoder_program import FIXTURES
+from encoder_program import make_model
 from weft_program import Case, weft, weft_json
 
 
@@ -26,15 +26,16 @@ class Search(Case):
         made = weft_json("index", self.store, self.corpus, "--stem", "english")
         self.assertEqual((made["added"], made["texts"], made["vectors"]), (3, 3, 0))
         self.assertEqual(self.ids("who weaves on a loom"), ["d1", "d3"])
-        model = FIXTURES / "sentence/mean"
+        model = make_model(self.folder / "model", "bert", "none")
+        another = make_model(self.folder / "another", "roberta", "none")
         made = weft_json("index", self.store, "--model", model)
         self.assertEqual((made["passages"], made["vectors"]), (3, 3))
         self.assertEqual(len(self.ids("weaving", "--by", "vectors")), 3)
         self.assertEqual(self.ids("loom thread", "--by", "both")[0], "d1")
-        other = weft("index", self.store, "--model", FIXTURES / "sentence/every_mode")
+        other = weft("index", self.store, "--model", another)
         self.assertEqual(other.returncode, 1)
         self.assertIn("the vectors are those of", other.stderr)
-        self.assertEqual(weft_json("index", self.store, "--model", FIXTURES / "sentence/every_mode", "--rebuild")["vectors"], 3)
+        self.assertEqual(weft_json("index", self.store, "--model", another, "--rebuild")["vectors"], 3)
 
     def test_evaluation_and_errors(self):
         weft_json("index", self.store, self.corpus)
