@@ -64,7 +64,7 @@ std::string size_text(const training::TextConfig& text, const std::vector<std::s
   }
   const bool pictures = training::data_kind(text) == training::DataKind::kPictures;
   const readers::MediaFiles list = pictures ? readers::list_pictures(paths) : readers::list_sounds(paths);
-  const std::string files = concat(digits(std::ssize(list.files)), list.files.size() == 1 ? " file" : " files");
+  const std::string files = counted(std::ssize(list.files), "file");
   if (pictures) {
     return concat(files, ", ", readers::shape_text(readers::first_shape(list)));
   }

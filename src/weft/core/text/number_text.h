@@ -23,7 +23,7 @@ std::string with_unit(double number, std::string_view unit);
 /// 1610612736 as "1.5 GiB", 512 as "512 B".
 std::string memory_text(std::int64_t bytes);
 
-/// 0.25 as "250 ms", 7,300 as "2.0 h".
+/// 0.25 as "250.0 ms", 7,300 as "2.0 h".
 std::string duration(double seconds);
 
 /// "1 head", "2 heads".

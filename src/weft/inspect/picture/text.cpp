@@ -1,24 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The words around a picture, the same for the terminal, SVG and PNG.
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <cstdio>
 
 #include "weft/core/error.h"
 #include "weft/core/text/number_text.h"
 #include "weft/inspect/picture/picture.h"
 
 namespace weft::inspect {
-namespace {
-
-std::string percent(double share) {
-  std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), "%.3g%%", share * 100);
-  return text.data();
-}
-
-}  // namespace
 
 std::string panel_label(const Picture& picture, const PicturePanel& panel) {
   if (picture.heads == 1) {
