@@ -59,10 +59,6 @@ struct Operands {
   at::Tensor flat(const at::Tensor& tensor) const {
     return repeat_key_heads(tensor, heads).to(type).reshape({batch * heads, tensor.size(2), tensor.size(3)});
   }
-  /// [B H, n, C] -> a view [H, B, n, C].
-  at::Tensor by_head(const at::Tensor& tensor) const {
-    return tensor.view({batch, heads, tensor.size(1), tensor.size(2)}).transpose(0, 1);
-  }
 
   const RelativeCall& call;
   std::int64_t batch;
