@@ -63,12 +63,15 @@ class Process:
         except subprocess.TimeoutExpired:
             raise Late from None
 
-    def close(self):
-        """Kills what is left of it."""
+    def kill(self):
+        """Kills what is left of it, and of all that it started."""
         try:
             os.killpg(self._process.pid, signal.SIGKILL)
         except ProcessLookupError:
             pass
+
+    def close(self):
+        self.kill()
         self._process.wait()
         self._process.stdout.close()
         with _lock:
@@ -87,10 +90,7 @@ def stop_all():
         _stopped.set()
         running = list(_running)
     for process in running:
-        try:
-            os.killpg(process._process.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
+        process.kill()
 
 
 class Output:
