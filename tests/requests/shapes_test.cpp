@@ -170,6 +170,7 @@ TEST(Tei, PredictTellsAPairFromABatch) {
 
 std::vector<Json> scores(const std::vector<double>& values) {
   std::vector<Json> results;
+  results.reserve(values.size());
   for (const double value : values) {
     results.push_back(counted_result(value, {{"tokens", 5}}));
   }

@@ -17,16 +17,16 @@ namespace {
 
 // Words that few and many texts have, with capitals, accents and endings.
 std::string drawn_text(std::uint64_t seed, int words) {
-  const std::vector<std::string> kWords = {"loom",   "Looms",  "weave", "weaving",      "\xC3\xA9t\xC3\xA9",
-                                           "ete",    "the",    "warp",  "weft",         "42",
-                                           "glass",  "window", "a",     "of",           "rates",
-                                           "rising", "rise",   "silk",  "\xE7\xB5\xB9", "x-y",
-                                           "it's"};
+  const std::vector<std::string> words_there = {"loom",   "Looms",  "weave", "weaving",      "\xC3\xA9t\xC3\xA9",
+                                                "ete",    "the",    "warp",  "weft",         "42",
+                                                "glass",  "window", "a",     "of",           "rates",
+                                                "rising", "rise",   "silk",  "\xE7\xB5\xB9", "x-y",
+                                                "it's"};
   std::string text;
   for (int i = 0; i < words; ++i) {
     const std::uint64_t wide =
-        random_below(random_bits(seed, static_cast<std::uint64_t>(i)), kWords.size() * kWords.size());
-    text += kWords[wide / kWords.size() * (wide % kWords.size()) / kWords.size()] + " ";
+        random_below(random_bits(seed, static_cast<std::uint64_t>(i)), words_there.size() * words_there.size());
+    text += words_there[wide / words_there.size() * (wide % words_there.size()) / words_there.size()] + " ";
   }
   return text;
 }

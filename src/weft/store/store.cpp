@@ -13,7 +13,7 @@ namespace {
 constexpr std::string_view kPlainWords = "unicode61 remove_diacritics 2";
 constexpr std::string_view kEnglishWords = "porter unicode61 remove_diacritics 2";
 
-const std::filesystem::path& existing(const std::filesystem::path& file, Access access) {
+std::filesystem::path existing(const std::filesystem::path& file, Access access) {
   if (access != Access::kCreate && !std::filesystem::exists(file)) {
     throw Error(ErrorKind::kIo, concat(quote(file.native(), 4096), ": there is no such store"),
                 "weft index STORE FILES makes one");
