@@ -43,6 +43,14 @@ formats::Json tokenizer_config(const TokenizerFiles& files, const std::string& w
   return config;
 }
 
+std::string text_member(const formats::Json& config, const char* key, const std::string& where) {
+  const formats::Json field = config.value(key, formats::Json());
+  if (!field.is_string() && !field.is_null()) {
+    fail(ErrorKind::kFormat, where, ": ", kTokenizerConfig, ": ", key, " must be a string, found ", field.type_name());
+  }
+  return field.is_string() ? field.get<std::string>() : std::string();
+}
+
 void name_role(TokenizerSettings& settings, SpecialRole role, const char* name) {
   auto& named = settings.named[static_cast<std::size_t>(role)];
   if (!named) {

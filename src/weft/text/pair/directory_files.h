@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What reading Marian's directory and Pegasus' has in common.
+// What reading the directories of Marian, Pegasus and M2M100 has in common.
 #pragma once
 
 #include <filesystem>
@@ -22,6 +22,9 @@ TokenizerFiles read_pair_files(const std::filesystem::path& directory, std::init
 
 /// tokenizer_config.json, an empty object without it. Errors: kFormat naming `where`.
 formats::Json tokenizer_config(const TokenizerFiles& files, const std::string& where);
+
+/// A text in tokenizer_config.json, empty where it is null or not there. Errors: kFormat naming `where`.
+std::string text_member(const formats::Json& config, const char* key, const std::string& where);
 
 /// Gives a role the family's token where the files name none.
 void name_role(TokenizerSettings& settings, SpecialRole role, const char* name);

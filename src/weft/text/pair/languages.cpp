@@ -68,19 +68,17 @@ class LanguagePair final : public PairTokenizer {
 
 /// "en_XX" of en_XX, "eng_Latn" of eng_Latn, "en" of __en__; empty for any other token.
 std::string code_of(std::string_view token) {
+  const auto lower = [](unsigned char letter) { return std::islower(letter) != 0; };
+  const auto letters = [](unsigned char letter) { return std::isalpha(letter) != 0; };
   if (token.size() > 4 && token.starts_with("__") && token.ends_with("__")) {
     token.remove_prefix(2);
     token.remove_suffix(2);
-    return std::all_of(token.begin(), token.end(), [](unsigned char letter) { return std::islower(letter) != 0; })
-               ? std::string(token)
-               : std::string();
+    return std::all_of(token.begin(), token.end(), lower) ? std::string(token) : std::string();
   }
   const std::size_t line = token.find('_');
   if (line < 2 || line > 3 || token.size() < line + 3 || token.size() > line + 5) {
     return {};
   }
-  const auto lower = [](unsigned char letter) { return std::islower(letter) != 0; };
-  const auto letters = [](unsigned char letter) { return std::isalpha(letter) != 0; };
   const std::string_view behind = token.substr(line + 1);
   const bool is_code = std::all_of(token.begin(), token.begin() + static_cast<std::ptrdiff_t>(line), lower) &&
                        std::isupper(static_cast<unsigned char>(behind.front())) != 0 &&
@@ -104,14 +102,6 @@ std::map<std::string, std::int64_t, std::less<>> codes_in(const PairTokenizer& t
     }
   }
   return ids;
-}
-
-std::string text_member(const Json& config, const char* key, const std::string& where) {
-  const Json field = config.value(key, Json());
-  if (!field.is_string() && !field.is_null()) {
-    fail(ErrorKind::kFormat, where, ": tokenizer_config.json: ", key, " must be a string, found ", field.type_name());
-  }
-  return field.is_string() ? field.get<std::string>() : std::string();
 }
 
 const LanguageClass* class_of_directory(const std::filesystem::path& directory, const Json& config,

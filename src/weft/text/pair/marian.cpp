@@ -39,15 +39,6 @@ std::vector<std::string> written_codes(const TokenIds& vocabulary) {
   return codes;
 }
 
-// A name in tokenizer_config.json, which may be null or not there.
-std::string name_in(const formats::Json& config, const char* key, const std::string& where) {
-  const formats::Json field = config.value(key, formats::Json());
-  if (!field.is_string() && !field.is_null()) {
-    fail(ErrorKind::kFormat, where, ": tokenizer_config.json: ", key, " must be a string, found ", field.type_name());
-  }
-  return field.is_string() ? field.get<std::string>() : std::string();
-}
-
 bool has_separate_tables(const formats::Json& config, const std::string& where) {
   const formats::Json field = config.value("separate_vocabs", formats::Json(false));
   if (!field.is_boolean() && !field.is_null()) {
@@ -108,8 +99,8 @@ PieceSides read_marian(const std::filesystem::path& directory) {
                    .maximum_length = marian.settings.maximum_length,
                    .shared = !marian.separate,
                    .language_codes = marian.separate ? std::vector<std::string>() : written_codes(*marian.source_ids),
-                   .source_language = name_in(marian.config, "source_lang", marian.where),
-                   .target_language = name_in(marian.config, "target_lang", marian.where)};
+                   .source_language = text_member(marian.config, "source_lang", marian.where),
+                   .target_language = text_member(marian.config, "target_lang", marian.where)};
   PieceParts parts{.kind = "marian",
                    .rules = {.language_codes = true, .clean_up = marian.settings.clean_up},
                    .cut = marian.source_model,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The files of Marian's and Pegasus' tokenisers, read into the two sides of a pair.
+// The files of Marian's, Pegasus' and M2M100's tokenisers, read into the two sides of a pair.
 #pragma once
 
 #include <filesystem>
@@ -13,7 +13,7 @@ namespace weft::text {
 
 struct PieceSides {
   std::shared_ptr<const PieceTokenizer> source = {};
-  std::shared_ptr<const PieceTokenizer> target = {};  ///< the same object for Pegasus
+  std::shared_ptr<const PieceTokenizer> target = {};  ///< the same object for Pegasus and M2M100
   std::int64_t end = 0;                               ///< the token behind every text
   std::int64_t maximum_length = 0;
   bool shared = true;                            ///< one table for both sides
