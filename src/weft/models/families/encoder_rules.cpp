@@ -268,11 +268,14 @@ void check_rotation(const EncoderConfig& config, std::string_view where) {
           config.hidden_size);
 }
 
-void refuse_rotary_start(const EncoderConfig& config) {
+void refuse_start(const EncoderConfig& config, std::string_view because) {
   throw Error(ErrorKind::kUnsupported,
-              concat("an encoder-decoder cannot start from a ", config.model_type,
-                     ": its positions are rotary, and those of an encoder-decoder a table"),
+              concat("an encoder-decoder cannot start from a ", config.model_type, ": ", because),
               "start from a bert, roberta or big_bird");
+}
+
+void refuse_rotary_start(const EncoderConfig& config) {
+  refuse_start(config, "its positions are rotary, and those of an encoder-decoder a table");
 }
 
 Blueprint blueprint(const EncoderConfig& config, Head head, const EncoderOptions& options) {

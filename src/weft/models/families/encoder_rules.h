@@ -61,6 +61,9 @@ void adapt_nothing(EncoderConfig& config);
 at::Tensor no_first_value(const std::string& name, const at::Tensor& target, const EncoderModel& source);
 void accept_as_start(const EncoderConfig& config);
 
+/// For check_start: an encoder-decoder cannot start from such a model, `because`. Errors: kUnsupported, always.
+[[noreturn]] void refuse_start(const EncoderConfig& config, std::string_view because);
+
 // For families with rotary positions.
 /// Each head has pairs of columns. Errors: kArgument naming `where`.
 void check_rotation(const EncoderConfig& config, std::string_view where);

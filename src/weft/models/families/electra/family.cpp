@@ -76,7 +76,6 @@ EncoderRules electra_rules() {
   rules.defaults.num_attention_heads = 4;
   rules.defaults.intermediate_size = 1024;
   rules.own_fields_after = "vocab_size";
-  rules.fields = {{"sep_token_id", {}}, {"position_embedding_type", {}}};
   rules.pretrained_head = Head::kNone;
   rules.pooled_heads = {Head::kMultipleChoice};
   rules.head_prefixes = {"generator_predictions.", "generator_lm_head.", "discriminator_predictions.",

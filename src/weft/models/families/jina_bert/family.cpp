@@ -50,10 +50,7 @@ StackConfig jina_bert_stack(const EncoderConfig& config, const EncoderOptions& o
 }
 
 void refuse_jina_bert(const EncoderConfig& config) {
-  throw Error(ErrorKind::kUnsupported,
-              concat("an encoder-decoder cannot start from a ", config.model_type,
-                     ": its scores fall with the distance, and an encoder-decoder has a table of positions"),
-              "start from a bert, roberta or big_bird");
+  refuse_start(config, "its scores fall with the distance, and an encoder-decoder has a table of positions");
 }
 
 /// Errors: kUnsupported for the code of another model, whose queries and keys have norms.

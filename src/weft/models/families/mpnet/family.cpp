@@ -41,10 +41,7 @@ StackConfig mpnet_stack(const EncoderConfig& config, const EncoderOptions& optio
 }
 
 void refuse_mpnet(const EncoderConfig& config) {
-  throw Error(ErrorKind::kUnsupported,
-              concat("an encoder-decoder cannot start from a ", config.model_type,
-                     ": its scores know distances, and those of an encoder-decoder with a table of positions do not"),
-              "start from a bert, roberta or big_bird");
+  refuse_start(config, "its scores know distances, and those of an encoder-decoder with a table of positions do not");
 }
 
 EncoderRules mpnet_rules() {

@@ -86,10 +86,7 @@ Costs star_costs(const EncoderConfig& config) {
 }
 
 void refuse_star(const EncoderConfig& config) {
-  throw Error(ErrorKind::kUnsupported,
-              concat("an encoder-decoder cannot start from a ", config.model_type,
-                     ": its layers are no transformer blocks, and those of an encoder-decoder are"),
-              "start from a bert, roberta or big_bird");
+  refuse_start(config, "its layers are no transformer blocks, and those of an encoder-decoder are");
 }
 
 std::vector<NameRow> star_names() {
