@@ -61,4 +61,11 @@ const Json& object_member(const Json& object, std::string_view name, std::string
   return found;
 }
 
+const Json* given_member(const Json& object, std::string_view name) {
+  const auto found = object.find(name);
+  return found == object.end() || found->is_null() ? nullptr : &*found;
+}
+
+std::string quoted_json(const Json& json) { return quote(json.dump(-1, ' ', true, Json::error_handler_t::replace)); }
+
 }  // namespace weft::formats

@@ -24,6 +24,12 @@ const Json& member(const Json& object, std::string_view name, std::string_view w
 const Json& list_member(const Json& object, std::string_view name, std::string_view where);
 const Json& object_member(const Json& object, std::string_view name, std::string_view where);
 
+/// The member `name` of `object`; null where it has none, or JSON's null.
+const Json* given_member(const Json& object, std::string_view name);
+
+/// A value for a message: as JSON on one line, quoted.
+std::string quoted_json(const Json& json);
+
 /// The member `name` as a value of any type that read_value() knows.
 template <typename Value>
 Value value_of(const Json& object, std::string_view name, std::string_view where) {

@@ -8,6 +8,7 @@
 
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
+#include "weft/formats/json_members.h"
 #include "weft/text/pair/directory_files.h"
 #include "weft/text/pair/piece_files.h"
 
@@ -31,7 +32,7 @@ std::vector<AddedToken> code_tokens(const formats::Json& config, const std::stri
   const formats::Json set = config.value("language_codes", formats::Json("m2m100"));
   if (set != "m2m100" && set != "wmt21") {
     fail(ErrorKind::kFormat, where, ": tokenizer_config.json: language_codes must be m2m100 or wmt21, found ",
-         quote(set.dump(-1, ' ', true, formats::Json::error_handler_t::replace)));
+         formats::quoted_json(set));
   }
   std::vector<AddedToken> tokens;
   const auto add = [&](const char* code) { tokens.push_back({.content = concat("__", code, "__"), .special = true}); };

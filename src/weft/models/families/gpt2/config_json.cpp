@@ -10,9 +10,10 @@
 
 #include "weft/core/error.h"
 #include "weft/core/log.h"
-#include "weft/core/quote.h"
+#include "weft/formats/json_members.h"
 #include "weft/models/families/causal_variant.h"
 #include "weft/models/families/json/hugging_face_fields.h"
+#include "weft/models/families/require_supported.h"
 
 namespace weft::models {
 namespace {
@@ -71,13 +72,6 @@ constexpr std::array<std::string_view, 2> kGpt2Classes{"GPT2LMHeadModel", "GPT2M
 constexpr const char* kAttentionMember = "attention";
 constexpr std::int64_t kReleasedVocabulary = 50257;  // whose last id begins and ends texts
 
-template <typename... Parts>
-void gpt2_needs(bool holds, const Parts&... parts) {
-  if (!holds) {
-    fail(ErrorKind::kUnsupported, parts...);
-  }
-}
-
 void check_gpt2_class(const Json& json, const std::string& where) {
   const auto found = json.find("architectures");
   if (found == json.end() || found->is_null() || (found->is_array() && found->empty())) {
@@ -85,9 +79,9 @@ void check_gpt2_class(const Json& json, const std::string& where) {
   }
   const bool one = found->is_array() && found->size() == 1 && found->front().is_string();
   const std::string name = one ? found->front().get<std::string>() : std::string();
-  gpt2_needs(std::find(kGpt2Classes.begin(), kGpt2Classes.end(), name) != kGpt2Classes.end(), where,
-             ": architectures must be [\"GPT2LMHeadModel\"] or [\"GPT2Model\"], found ",
-             quote(found->dump(-1, ' ', true, Json::error_handler_t::replace)));
+  require_supported(std::find(kGpt2Classes.begin(), kGpt2Classes.end(), name) != kGpt2Classes.end(), where,
+                    ": architectures must be [\"GPT2LMHeadModel\"] or [\"GPT2Model\"], found ",
+                    formats::quoted_json(*found));
 }
 
 Json with_gpt2_names(Json json) {
@@ -113,7 +107,7 @@ bool all_are_full(const TransformerConfig& config) {
 }
 
 void check_gpt2_form(const TransformerConfig& config) {
-  const auto needs = [](bool holds, const char* rule) { gpt2_needs(holds, "gpt2: ", rule); };
+  const auto needs = [](bool holds, const char* rule) { require_supported(holds, "gpt2: ", rule); };
   needs(config.is_decoder, "is_decoder must be true");
   needs(config.position_embedding == "learned", "position_embedding must be learned");
   needs(config.norm_position == "pre", "norm_position must be pre");
@@ -140,8 +134,8 @@ TransformerConfig gpt2_from_json(const Json& given, const std::filesystem::path&
   Gpt2Fields fields;
   formats::update_from_json(fields, formats::only_fields_of<Gpt2Fields>(json), where);
   check_fields(fields, where);
-  gpt2_needs(!fields.add_cross_attention, where, ": add_cross_attention must be false, found true");
-  gpt2_needs(fields.scale_attn_weights, where, ": scale_attn_weights must be true, found false");
+  require_supported(!fields.add_cross_attention, where, ": add_cross_attention must be false, found true");
+  require_supported(fields.scale_attn_weights, where, ": scale_attn_weights must be true, found false");
   if (fields.embd_pdrop != fields.resid_pdrop) {
     log_warning(where, ": embd_pdrop is ", fields.embd_pdrop, " and resid_pdrop ", fields.resid_pdrop,
                 "; training drops ", fields.resid_pdrop, " of both");

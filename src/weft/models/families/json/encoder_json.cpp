@@ -4,6 +4,7 @@
 
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
+#include "weft/formats/json_members.h"
 #include "weft/models/families/encoder_rules.h"
 #include "weft/models/families/json/hugging_face_fields.h"
 #include "weft/models/families/json/labels.h"
@@ -42,7 +43,7 @@ void refuse_what_changes_the_result(const EncoderRules& rules, const Json& json,
   const bool may_be_none = rules.has_field("position_embedding_type");
   if (positions != json.end() && *positions != rules.positions_by && !(may_be_none && *positions == "none")) {
     fail(ErrorKind::kUnsupported, where, ": position_embedding_type must be \"", rules.positions_by, "\", found ",
-         quote(positions->dump(-1, ' ', true, Json::error_handler_t::replace)));
+         formats::quoted_json(*positions));
   }
   const auto pruned = json.find("pruned_heads");
   if (pruned != json.end() && !pruned->empty()) {

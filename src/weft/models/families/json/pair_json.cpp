@@ -13,6 +13,7 @@
 #include "weft/core/log.h"
 #include "weft/core/number.h"
 #include "weft/core/quote.h"
+#include "weft/formats/json_members.h"
 #include "weft/formats/tensor_file.h"
 #include "weft/models/encoder_decoder.h"
 #include "weft/models/families/json/hugging_face_fields.h"
@@ -38,8 +39,6 @@ template <std::size_t kCount>
 bool is_one_of(const std::array<std::string_view, kCount>& names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
-
-std::string shown(const Json& json) { return quote(json.dump(-1, ' ', true, Json::error_handler_t::replace)); }
 
 std::string class_of(const Json& json) {
   const auto found = json.find("architectures");
@@ -76,7 +75,7 @@ void check_pair_class(const Json& json, const PairRules& rules, const std::strin
                                      [&](std::string_view suffix) { return name == concat(stem, suffix); });
   if (published || name.empty()) {
     fail(ErrorKind::kUnsupported, where, ": architectures must be [\"", rules.class_name, "\"] or [\"",
-         rules.base_class, "\"], found ", shown(*found));
+         rules.base_class, "\"], found ", formats::quoted_json(*found));
   }
   log_warning(where, ": architectures names ", quote(name), ", which Weft does not know; the model is opened as ",
               rules.class_name);
@@ -161,7 +160,8 @@ Json with_first_names(Json json, const PairRules& rules, const std::filesystem::
     } else if (json[first] != value) {
       const Json counts = value_that_counts(second, json[first], value, directory);
       log_warning((directory / "config.json").string(), ": ", second.name, " is another name of ", first,
-                  ", but they are ", shown(value), " and ", shown(json[first]), "; ", shown(counts), " is used");
+                  ", but they are ", formats::quoted_json(value), " and ", formats::quoted_json(json[first]), "; ",
+                  formats::quoted_json(counts), " is used");
       json[first] = counts;
     }
   }

@@ -9,6 +9,7 @@
 
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
+#include "weft/formats/json_members.h"
 #include "weft/models/families/json/encoder_json.h"
 #include "weft/models/families/modernbert/config.h"
 
@@ -25,10 +26,7 @@ struct ThetaField {
 constexpr std::array kThetas{ThetaField{ModernbertFields::kFull, "global_rope_theta"},
                              ThetaField{ModernbertFields::kSliding, "local_rope_theta"}};
 
-bool is_there(const Json& json, const char* field) {
-  const auto found = json.find(field);
-  return found != json.end() && !found->is_null();
-}
+bool is_there(const Json& json, const char* field) { return formats::given_member(json, field) != nullptr; }
 
 /// Positions that are scaled, stretched or turned only in part would change the result.
 void require_plain_rotation(const Json& rope, const std::string& where) {
@@ -38,8 +36,7 @@ void require_plain_rotation(const Json& rope, const std::string& where) {
   for (const auto& [name, value] : rope.items()) {
     const bool is_type = name == "rope_type" || name == "type";
     if ((is_type && value != "default") || (!is_type && name != "rope_theta")) {
-      fail(ErrorKind::kUnsupported, where, ": ", Quoted(name), " is ",
-           quote(value.dump(-1, ' ', true, Json::error_handler_t::replace)),
+      fail(ErrorKind::kUnsupported, where, ": ", Quoted(name), " is ", formats::quoted_json(value),
            ", but Weft has rotary positions of one base (rope_theta, rope_type default) in a modernbert");
     }
   }

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "weft/core/error.h"
-#include "weft/core/quote.h"
+#include "weft/formats/json_members.h"
 #include "weft/models/families/json/encoder_json.h"
 #include "weft/models/families/nomic_bert/config.h"
 
@@ -40,16 +40,9 @@ constexpr std::array kPlain{
     Fixed{"rotary_emb_scale_base", 0}, Fixed{"qkv_proj_bias", 0},       Fixed{"mlp_fc1_bias", 0},
     Fixed{"mlp_fc2_bias", 0},          Fixed{"use_rms_norm", 0},        Fixed{"causal", 0}};
 
-const Json* find(const Json& json, const char* name) {
-  const auto found = json.find(name);
-  return found == json.end() || found->is_null() ? nullptr : &*found;
-}
-
-std::string as_written(const Json& value) { return quote(value.dump(-1, ' ', true, Json::error_handler_t::replace)); }
-
 void require_fixed(const Json& json, std::string_view where) {
   for (const auto& [name, value] : kPlain) {
-    const Json* const found = find(json, name);
+    const Json* const found = formats::given_member(json, name);
     if (found == nullptr) {
       continue;
     }
@@ -58,7 +51,7 @@ void require_fixed(const Json& json, std::string_view where) {
                          : is_number         ? found->get<double>()
                                              : -1.0;
     if (given != value) {
-      fail(ErrorKind::kUnsupported, where, ": ", name, " is ", as_written(*found),
+      fail(ErrorKind::kUnsupported, where, ": ", name, " is ", formats::quoted_json(*found),
            ", but Weft computes a nomic_bert with ", value, " alone");
     }
   }
@@ -66,13 +59,13 @@ void require_fixed(const Json& json, std::string_view where) {
 
 /// "swiglu" is silu in the gate.
 const char* inside_of(const Json& json, std::string_view where) {
-  const Json* const found = find(json, "activation_function");
+  const Json* const found = formats::given_member(json, "activation_function");
   if (found == nullptr || *found == "swiglu") {
     return "silu";
   }
   if (*found != "geglu") {
     fail(ErrorKind::kUnsupported, where, ": activation_function must be \"swiglu\" or \"geglu\", found ",
-         as_written(*found));
+         formats::quoted_json(*found));
   }
   return "gelu";
 }
@@ -81,15 +74,15 @@ Json of_authors(const Json& json, std::string_view where) {
   require_fixed(json, where);
   Json made = json;
   for (const auto& [theirs, ours] : kAuthors) {
-    if (const Json* const found = find(json, theirs)) {
+    if (const Json* const found = formats::given_member(json, theirs)) {
       made[ours] = *found;
     }
   }
   made["hidden_act"] = inside_of(json, where);
   // Beyond what the model was trained for, their program changes the base with the length of each text.
-  const Json* const scale = find(json, "rotary_scaling_factor");
-  const Json* const trained = find(json, "max_trained_positions");
-  const Json* const longest = find(made, "max_position_embeddings");
+  const Json* const scale = formats::given_member(json, "rotary_scaling_factor");
+  const Json* const trained = formats::given_member(json, "max_trained_positions");
+  const Json* const longest = formats::given_member(made, "max_position_embeddings");
   if (scale != nullptr && trained != nullptr && trained->is_number_integer() && longest != nullptr &&
       longest->is_number_integer()) {
     made["max_position_embeddings"] = std::min(trained->get<std::int64_t>(), longest->get<std::int64_t>());
@@ -100,7 +93,7 @@ Json of_authors(const Json& json, std::string_view where) {
 /// rope_parameters of transformers as one number.
 void flatten_rope(Json& json, std::string_view where) {
   for (const char* name : {"rope_parameters", "rope_scaling"}) {
-    const Json* const rope = find(json, name);
+    const Json* const rope = formats::given_member(json, name);
     if (rope == nullptr) {
       continue;
     }
@@ -108,22 +101,22 @@ void flatten_rope(Json& json, std::string_view where) {
                        (!rope->contains("partial_rotary_factor") || rope->at("partial_rotary_factor") == 1.0);
     if (!plain) {
       fail(ErrorKind::kUnsupported, where, ": ", name, " must have rope_type \"default\" and turn whole heads, found ",
-           as_written(*rope));
+           formats::quoted_json(*rope));
     }
-    if (const Json* const theta = find(*rope, "rope_theta")) {
+    if (const Json* const theta = formats::given_member(*rope, "rope_theta")) {
       json["rope_theta"] = Json(*theta);
     }
   }
-  if (find(json, "rope_theta") == nullptr) {
+  if (formats::given_member(json, "rope_theta") == nullptr) {
     json.erase("rope_theta");
   }
 }
 
 void require_whole_heads(const Json& json, const EncoderConfig& config, std::string_view where) {
-  const Json* const columns = find(json, "head_dim");
+  const Json* const columns = formats::given_member(json, "head_dim");
   if (columns != nullptr && (!columns->is_number_integer() ||
                              columns->get<std::int64_t>() * config.num_attention_heads != config.hidden_size)) {
-    fail(ErrorKind::kUnsupported, where, ": head_dim is ", as_written(*columns), ", but hidden_size ",
+    fail(ErrorKind::kUnsupported, where, ": head_dim is ", formats::quoted_json(*columns), ", but hidden_size ",
          config.hidden_size, " is shared among num_attention_heads ", config.num_attention_heads);
   }
 }
@@ -131,7 +124,7 @@ void require_whole_heads(const Json& json, const EncoderConfig& config, std::str
 }  // namespace
 
 EncoderConfig nomic_bert_from_json(const Json& json, std::string_view where, const std::filesystem::path& directory) {
-  Json flat = find(json, "n_embd") != nullptr ? of_authors(json, where) : json;
+  Json flat = formats::given_member(json, "n_embd") != nullptr ? of_authors(json, where) : json;
   flatten_rope(flat, where);
   EncoderConfig config = encoder_fields_from_json(flat, where, directory);
   require_whole_heads(json, config, where);

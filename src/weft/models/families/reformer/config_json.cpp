@@ -16,6 +16,8 @@
 #include "weft/core/error.h"
 #include "weft/core/number.h"
 #include "weft/core/quote.h"
+#include "weft/formats/json_members.h"
+#include "weft/models/families/require_supported.h"
 #include "weft/models/stack/stack_config.h"
 #include "weft/text/hugging_face.h"
 #include "weft/text/sentencepiece/reformer_pieces.h"
@@ -107,20 +109,13 @@ struct ReformerFields {
   }
 };
 
-template <typename... Parts>
-void reformer_needs(bool holds, const Parts&... parts) {
-  if (!holds) {
-    fail(ErrorKind::kUnsupported, parts...);
-  }
-}
-
 /// A decoder's chunks see none behind them: transformers refuses them, and its circle of chunks would lead to the
 /// first.
 void check_chunks(const ReformerFields& fields, const std::string& where) {
   const bool behind = fields.local_num_chunks_after > 0 || fields.lsh_num_chunks_after > 0;
-  reformer_needs(!fields.is_decoder || !behind, where,
-                 ": local_num_chunks_after and lsh_num_chunks_after must be 0 in a decoder, found ",
-                 fields.local_num_chunks_after, " and ", fields.lsh_num_chunks_after);
+  require_supported(!fields.is_decoder || !behind, where,
+                    ": local_num_chunks_after and lsh_num_chunks_after must be 0 in a decoder, found ",
+                    fields.local_num_chunks_after, " and ", fields.lsh_num_chunks_after);
 }
 
 const char* architecture_for(bool is_decoder) { return is_decoder ? kDecoderClass : kEncoderClass; }
@@ -129,9 +124,9 @@ void check_class(const Json& json, bool is_decoder, const std::string& where) {
   const auto found = json.find("architectures");
   const bool fits = found == json.end() || *found == Json::array({architecture_for(is_decoder)}) || found->is_null() ||
                     has_head_for_task(json);
-  reformer_needs(fits, where, ": architectures must be [\"", architecture_for(is_decoder), "\"] with is_decoder ",
-                 is_decoder ? "true" : "false", ", found ",
-                 found == json.end() ? "none" : quote(found->dump(-1, ' ', true, Json::error_handler_t::replace)));
+  require_supported(fits, where, ": architectures must be [\"", architecture_for(is_decoder), "\"] with is_decoder ",
+                    is_decoder ? "true" : "false", ", found ",
+                    found == json.end() ? "none" : formats::quoted_json(*found));
 }
 
 /// "" where it is null: then the buckets follow from the longest text; 512 or 64x128 otherwise.
@@ -220,8 +215,8 @@ LocalChunks local_chunks(const std::string& expression, std::string_view name) {
                     std::string_view(expression).substr(comma + 2).starts_with(name);
   const auto chunk =
       fits ? integer_of(std::string_view(expression).substr(kBlock.size(), comma - kBlock.size())) : std::nullopt;
-  reformer_needs(chunk.value_or(0) > 0, "reformer: attention must be `block(N, ", name,
-                 "(...))` or `lsh(...)`, found `", expression, "`");
+  require_supported(chunk.value_or(0) > 0, "reformer: attention must be `block(N, ", name,
+                    "(...))` or `lsh(...)`, found `", expression, "`");
   return {*chunk, expression.substr(comma + 2, expression.size() - comma - 3)};
 }
 
@@ -239,8 +234,8 @@ Json read_hashed(const std::string& expression, ReformerFields& fields) {
   constexpr std::int64_t kMost = std::int64_t{1} << 30;
   attention::MechanismSettings given(expression, "lsh");
   const char* const causal = fields.is_decoder ? "position" : "none";
-  reformer_needs(given.word("causal", {"none", "position", "rank"}) == causal,
-                 "reformer: lsh must have causal=", causal, ", found `", expression, "`");
+  require_supported(given.word("causal", {"none", "position", "rank"}) == causal,
+                    "reformer: lsh must have causal=", causal, ", found `", expression, "`");
   Json buckets = nullptr;
   const std::string text = given.text("buckets");
   if (!text.empty()) {
@@ -268,8 +263,8 @@ void check_read(const TransformerConfig& config, const ReformerFields& fields, c
       return attention::parse_mechanism(text, config.directory).description;
     };
     const std::string& expected = said[static_cast<std::size_t>(layer)];
-    reformer_needs(canonical(config.attention_of(layer)) == canonical(expected), "reformer: attention of layer ", layer,
-                   " must be `", canonical(expected), "`, found `", config.attention_of(layer), "`");
+    require_supported(canonical(config.attention_of(layer)) == canonical(expected), "reformer: attention of layer ",
+                      layer, " must be `", canonical(expected), "`, found `", config.attention_of(layer), "`");
   }
 }
 
@@ -291,15 +286,15 @@ Json read_layers(const TransformerConfig& config, ReformerFields& fields) {
         read_local(expression, fields);
       }
     }
-    reformer_needs(*first == expression, "reformer: attention must be the same in all ", hashes ? "lsh" : "local",
-                   " layers, found `", *first, "` and `", expression, "`");
+    require_supported(*first == expression, "reformer: attention must be the same in all ", hashes ? "lsh" : "local",
+                      " layers, found `", *first, "` and `", expression, "`");
     fields.attn_layers.emplace_back(hashes ? "lsh" : "local");
   }
   return others;
 }
 
 void check_written(const TransformerConfig& config) {
-  const auto needs = [](bool holds, const char* rule) { reformer_needs(holds, "reformer: ", rule); };
+  const auto needs = [](bool holds, const char* rule) { require_supported(holds, "reformer: ", rule); };
   needs(config.joins_streams(), "residual must be reversible, and tie_word_embeddings false");
   needs(!config.attention_bias, "attention_bias must be false");
   needs(config.lm_head_bias, "lm_head_bias must be true");
@@ -321,8 +316,8 @@ TransformerConfig reformer_from_json(const Json& json, const std::filesystem::pa
   check_fields(fields, where);
   check_class(json, fields.is_decoder, where);
   check_chunks(fields, where);
-  reformer_needs(!fields.tie_word_embeddings, where, ": tie_word_embeddings must be false: the head has 2 hidden_size ",
-                 "columns");
+  require_supported(!fields.tie_word_embeddings, where,
+                    ": tie_word_embeddings must be false: the head has 2 hidden_size ", "columns");
   TransformerConfig config;
   config.vocab_size = fields.vocab_size;
   config.hidden_size = fields.hidden_size;

@@ -2,6 +2,7 @@
 // Members that mean another field, and those that transformers derives from others.
 #include "weft/models/families/t5/config_json.h"
 
+#include "weft/formats/json_members.h"
 #include "weft/models/families/pair_rules.h"
 #include "weft/models/families/t5/config.h"
 
@@ -14,10 +15,7 @@ constexpr const char* kScale = "scale_decoder_outputs";
 constexpr const char* kTie = "tie_word_embeddings";
 constexpr const char* kDecoderLayers = "num_decoder_layers";
 
-bool is_given(const Json& json, const char* name) {
-  const auto found = json.find(name);
-  return found != json.end() && !found->is_null();
-}
+bool is_given(const Json& json, const char* name) { return formats::given_member(json, name) != nullptr; }
 
 }  // namespace
 

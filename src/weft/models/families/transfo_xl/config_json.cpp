@@ -9,6 +9,7 @@
 #include "weft/attention/mechanisms/settings.h"
 #include "weft/core/error.h"
 #include "weft/models/families/causal_variant.h"
+#include "weft/models/families/require_supported.h"
 
 namespace weft::models {
 namespace {
@@ -65,13 +66,6 @@ struct ReleasedConfig {
     visit(Field{"tie_word_embeddings", &C::tie_word_embeddings, ""});
   }
 };
-
-template <typename... Parts>
-void require_supported(bool holds, const Parts&... parts) {
-  if (!holds) {
-    fail(ErrorKind::kUnsupported, parts...);
-  }
-}
 
 /// Whether all projections but the first are those of the embeddings, as they are unless the config says otherwise.
 bool shares_projections(const Json& json, const std::string& where) {

@@ -3,8 +3,8 @@
 #include "weft/models/families/weft/config_json.h"
 
 #include "weft/core/error.h"
-#include "weft/core/quote.h"
 #include "weft/core/version.h"
+#include "weft/formats/json_members.h"
 #include "weft/models/families/rows.h"
 
 namespace weft::models {
@@ -20,8 +20,7 @@ void check_architectures(const Json& json, const TransformerConfig& config, cons
   const auto found = json.find("architectures");
   if (found != json.end() && *found != Json::array({architecture_of(config)})) {
     fail(ErrorKind::kFormat, where, ": architectures must be [\"", architecture_of(config), "\"] with is_decoder ",
-         config.is_decoder ? "true" : "false", ", found ",
-         quote(found->dump(-1, ' ', true, Json::error_handler_t::replace)));
+         config.is_decoder ? "true" : "false", ", found ", formats::quoted_json(*found));
   }
 }
 
