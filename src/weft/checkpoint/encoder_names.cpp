@@ -46,7 +46,7 @@ bool starts_with_any(std::string_view name, const std::vector<std::string_view>&
 }  // namespace
 
 HuggingFaceNames hugging_face_names(const EncoderConfig& config, Head head, std::string_view parameter, bool prefixed) {
-  const models::NameLayout layout = models::layout_of(config);
+  const models::NamesInFile layout = models::layout_of(config);
   HuggingFaceNames names;
   names.parts = models::names_by_rows(layout.names, parameter, prefixed ? concat(layout.base_prefix, ".") : "", head);
   if (names.parts.empty()) {
@@ -61,7 +61,7 @@ HuggingFaceNames hugging_face_names(const EncoderConfig& config, Head head, std:
 
 bool is_passed_over(const EncoderConfig& config, std::string_view name) {
   const models::EncoderRules& rules = models::encoder_rules(config);
-  const models::NameLayout layout = models::layout_of(config);
+  const models::NamesInFile layout = models::layout_of(config);
   const std::string prefix = concat(layout.base_prefix, ".");
   const std::string bare = models::without_number(name.starts_with(prefix) ? name.substr(prefix.size()) : name);
   // The tied copy of the token table, with its bias, and the bias that counts only with the copy.

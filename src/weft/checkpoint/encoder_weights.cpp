@@ -20,7 +20,7 @@ using models::Head;
 std::string prefix_of(const EncoderConfig& config) { return concat(models::layout_of(config).base_prefix, "."); }
 
 /// How many tensors of the embeddings and of the first layer the file has under the names of this layout.
-std::size_t count_in(const formats::TensorFile& file, const models::NameLayout& layout) {
+std::size_t count_in(const formats::TensorFile& file, const models::NamesInFile& layout) {
   std::size_t count = 0;
   for (const models::NameRow& row : layout.names) {
     for (const std::string_view part : row.parts) {
@@ -39,7 +39,7 @@ std::size_t count_in(const formats::TensorFile& file, const models::NameLayout& 
 
 std::unique_ptr<formats::TensorFile> open_encoder_weights(const std::filesystem::path& directory,
                                                           EncoderConfig& config) {
-  std::vector<models::NameLayout> layouts;
+  std::vector<models::NamesInFile> layouts;
   std::vector<std::string> anchors;
   for (config.layout = 0; config.layout <= models::encoder_rules(config).other_layouts.size(); ++config.layout) {
     layouts.push_back(models::layout_of(config));
@@ -47,7 +47,7 @@ std::unique_ptr<formats::TensorFile> open_encoder_weights(const std::filesystem:
     anchors.insert(anchors.end(), more.begin(), more.end());
   }
   std::unique_ptr<formats::TensorFile> file = open_weights(directory, anchors);
-  const auto fuller = [&](const models::NameLayout& one, const models::NameLayout& other) {
+  const auto fuller = [&](const models::NamesInFile& one, const models::NamesInFile& other) {
     return count_in(*file, one) < count_in(*file, other);
   };
   config.layout = static_cast<std::size_t>(std::max_element(layouts.begin(), layouts.end(), fuller) - layouts.begin());

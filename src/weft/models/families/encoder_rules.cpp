@@ -119,9 +119,13 @@ const EncoderRules& encoder_rules(std::string_view name) {
   return *family->encoder;
 }
 
-NameLayout layout_of(const EncoderConfig& config) {
+NamesInFile layout_of(const EncoderConfig& config) {
   const EncoderRules& rules = encoder_rules(config);
-  return config.layout == 0 ? NameLayout{rules.base_prefix, rules.names} : rules.other_layouts.at(config.layout - 1);
+  if (config.layout == 0) {
+    return {rules.base_prefix, rules.names};
+  }
+  const NameLayout& other = rules.other_layouts.at(config.layout - 1);
+  return {other.base_prefix, other.names, other.is_written};
 }
 
 std::vector<std::string_view> families_with(std::string_view field) {

@@ -166,8 +166,15 @@ std::vector<const Family*> encoder_families();
 const EncoderRules& encoder_rules(std::string_view name);
 inline const EncoderRules& encoder_rules(const EncoderConfig& config) { return encoder_rules(config.model_type); }
 
+/// A layout of the family's, which keeps the names.
+struct NamesInFile {
+  std::string_view base_prefix;
+  const std::vector<NameRow>& names;
+  bool is_written = true;  ///< NameLayout::is_written
+};
+
 /// By EncoderConfig::layout: 0 is the family's own names, those behind it the other ones.
-NameLayout layout_of(const EncoderConfig& config);
+NamesInFile layout_of(const EncoderConfig& config);
 
 /// The names of families that have the field, in the order of list.inc; of those that weft init makes.
 std::vector<std::string_view> families_with(std::string_view field);
