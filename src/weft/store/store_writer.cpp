@@ -84,7 +84,6 @@ void StoreWriter::add_passages(std::int64_t text_number, const CorpusText& text,
         .bind(4, part)
         .run();
     words.bind(1, database.last_row()).bind(2, text.title).bind(3, part).run();
-    ++counts_.passages;
   }
 }
 

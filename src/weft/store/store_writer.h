@@ -18,7 +18,6 @@ struct WriteCounts {
   std::int64_t updated = 0;    ///< had other words, or were cut otherwise
   std::int64_t unchanged = 0;  ///< are there as they are
   std::int64_t removed = 0;
-  std::int64_t passages = 0;  ///< of those that were added or updated
 };
 
 class StoreWriter {

@@ -65,7 +65,7 @@ void guard(sqlite3* handle) {
 
 }  // namespace
 
-Database::Database(const std::filesystem::path& file, Access access) : path_(file), name_(quote(file.native(), 4096)) {
+Database::Database(const std::filesystem::path& file, Access access) : name_(quote(file.native(), 4096)) {
   const bool sealed = access == Access::kRead && is_sealed(file);
   const std::string uri = uri_of(std::filesystem::absolute(file), sealed ? "?immutable=1" : "");
   const int code = sqlite().open_v2(uri.c_str(), &handle_, open_flags(access), nullptr);
@@ -130,8 +130,6 @@ std::int64_t Database::number(std::string_view sql) {
   }
   return statement.integer(0);
 }
-
-std::int64_t Database::changed() const noexcept { return sqlite().changes(handle_); }
 
 std::int64_t Database::last_row() const noexcept { return sqlite().last_insert_rowid(handle_); }
 

@@ -40,13 +40,11 @@ class Database {
   Statement prepare(std::string_view sql);
   /// The number that the one row of `sql` holds.
   std::int64_t number(std::string_view sql);
-  /// Rows that the last statement changed, and the number of the last row that was added.
-  std::int64_t changed() const noexcept;
+  /// The number of the last row that was added.
   std::int64_t last_row() const noexcept;
 
   /// As messages name the file: its path in quotes.
   const std::string& name() const noexcept { return name_; }
-  const std::filesystem::path& path() const noexcept { return path_; }
   sqlite3* handle() const noexcept { return handle_; }
   /// Throws what `code` means.
   [[noreturn]] void fail_with(int code) const;
@@ -54,7 +52,6 @@ class Database {
   [[noreturn]] void damaged(std::string_view what) const;
 
  private:
-  std::filesystem::path path_;
   std::string name_;
   sqlite3* handle_ = nullptr;
 };

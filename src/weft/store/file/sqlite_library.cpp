@@ -52,11 +52,9 @@ SqliteLibrary open_sqlite() {
   find_in_sqlite(library, "sqlite3_column_blob", found.column_blob);
   find_in_sqlite(library, "sqlite3_column_bytes", found.column_bytes);
   find_in_sqlite(library, "sqlite3_errmsg", found.errmsg);
-  find_in_sqlite(library, "sqlite3_errcode", found.errcode);
   find_in_sqlite(library, "sqlite3_db_config", found.db_config);
   find_in_sqlite(library, "sqlite3_limit", found.limit);
   find_in_sqlite(library, "sqlite3_busy_timeout", found.busy_timeout);
-  find_in_sqlite(library, "sqlite3_changes", found.changes);
   find_in_sqlite(library, "sqlite3_last_insert_rowid", found.last_insert_rowid);
   return found;
 }

@@ -27,11 +27,9 @@ struct SqliteLibrary {
   decltype(&::sqlite3_column_blob) column_blob = nullptr;
   decltype(&::sqlite3_column_bytes) column_bytes = nullptr;
   decltype(&::sqlite3_errmsg) errmsg = nullptr;
-  decltype(&::sqlite3_errcode) errcode = nullptr;
   decltype(&::sqlite3_db_config) db_config = nullptr;
   decltype(&::sqlite3_limit) limit = nullptr;
   decltype(&::sqlite3_busy_timeout) busy_timeout = nullptr;
-  decltype(&::sqlite3_changes) changes = nullptr;
   decltype(&::sqlite3_last_insert_rowid) last_insert_rowid = nullptr;
 };
 

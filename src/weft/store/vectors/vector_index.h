@@ -35,7 +35,6 @@ class VectorIndex {
   /// (the cosine where the space is that). Errors: kArgument for another width; kNumeric.
   std::vector<Hit> search(std::span<const float> question, std::size_t count);
 
-  const VectorSpace& space() const noexcept { return space_; }
   /// Vectors that the last search compared by their float32 numbers.
   std::size_t compared() const noexcept { return compared_; }
 
