@@ -10,6 +10,7 @@
 #include "support/expect_error.h"
 #include "support/temporary_directory.h"
 #include "weft/core/files.h"
+#include "weft/store/file/schema.h"
 #include "weft/store/search.h"
 #include "weft/store/store_writer.h"
 
@@ -114,10 +115,32 @@ TEST_F(StoreFile, OneProcessWritesAndOthersRead) {
   EXPECT_EQ(found("loom"), (Ids{"b", "a"}));
 }
 
+TEST_F(StoreFile, WhoReadsSeesOneCommit) {
+  put({text("a", "The loom weaves.")});
+  Store store(file(), Access::kRead);
+  put({text("b", "loom")});
+  EXPECT_EQ(store.facts().texts, 1);
+  EXPECT_EQ(Store(file(), Access::kRead).facts().texts, 2);
+  StoreSearch search(store);
+  EXPECT_EQ(search.search({.text = "loom"}).size(), 1U);
+}
+
+TEST_F(StoreFile, TablesAreMadeOnce) {
+  put({text("a", "one")});
+  Store store(file(), Access::kWrite);
+  create_schema(store.database(), kPlainWords);
+  EXPECT_EQ(store.facts().texts, 1);
+}
+
 TEST_F(StoreFile, OtherFilesAreRefused) {
   EXPECT_NE(error().find("there is no such store"), std::string::npos);
   write_file_atomically(file(), "a text that is no database, and longer than the head of one would be");
   EXPECT_NE(error().find("it is no database of SQLite"), std::string::npos);
+  write_file_atomically(file(), "");
+  EXPECT_NE(error().find("it is empty"), std::string::npos);
+  std::filesystem::remove(file());
+  std::filesystem::create_directory(file());
+  EXPECT_NE(error().find("it is a directory, expected the file of a store"), std::string::npos);
   std::filesystem::remove(file());
   Database(file(), Access::kCreate).run("CREATE TABLE a(b)");
   EXPECT_NE(error().find("a database of another program"), std::string::npos);

@@ -10,13 +10,19 @@
 namespace weft::store {
 namespace {
 
-constexpr std::string_view kPlainWords = "unicode61 remove_diacritics 2";
-constexpr std::string_view kEnglishWords = "porter unicode61 remove_diacritics 2";
-
+// SQLite has one message for all of these.
 std::filesystem::path existing(const std::filesystem::path& file, Access access) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(file, ignored)) {
+    fail(ErrorKind::kIo, quote(file.native(), 4096), ": it is a directory, expected the file of a store");
+  }
   if (access != Access::kCreate && !std::filesystem::exists(file)) {
     throw Error(ErrorKind::kIo, concat(quote(file.native(), 4096), ": there is no such store"),
                 "weft index STORE FILES makes one");
+  }
+  if (file.has_parent_path() && !std::filesystem::is_directory(file.parent_path(), ignored)) {
+    fail(ErrorKind::kIo, quote(file.native(), 4096), ": there is no directory ",
+         quote(file.parent_path().native(), 4096));
   }
   return file;
 }
@@ -35,7 +41,10 @@ Store::Store(const std::filesystem::path& file, Access access, const WordSetting
     : database_(existing(file, access), access), words_(words) {
   require(words.stem == "none" || words.stem == "english", "stem must be none or english, found ", Quoted(words.stem));
   if (access == Access::kCreate && is_empty(database_)) {
-    create_schema(database_, std::string(words.stem == "english" ? kEnglishWords : kPlainWords));
+    create_schema(database_, words.stem == "english" ? kEnglishWords : kPlainWords);
+  }
+  if (access == Access::kRead) {
+    database_.run("BEGIN");  // all that is read from here on is of one commit, whatever others write
   }
   words_.stem = check_schema(database_) == kEnglishWords ? "english" : "none";
   if (access != Access::kRead) {

@@ -56,6 +56,7 @@ std::string readable(const Passage& passage);
 
 class Store {
  public:
+  /// A store that is opened to be read stays as it was then, whatever other processes write.
   /// Errors: as Database and check_schema(); kIo for a file that is not there, unless it may be made.
   Store(const std::filesystem::path& file, Access access, const WordSettings& words = {});
 

@@ -37,14 +37,12 @@ constexpr std::array<std::string_view, 6> kInnerTables = {
 constexpr std::string_view kWordsBegin =
     "CREATE VIRTUAL TABLE words USING fts5(title, text, content='passages', content_rowid='number', tokenize='";
 constexpr std::string_view kWordsEnd = "')";
-constexpr std::array<std::string_view, 2> kTokenizers = {"unicode61 remove_diacritics 2",
-                                                         "porter unicode61 remove_diacritics 2"};
 
 std::string words_table(std::string_view tokenizer) { return concat(kWordsBegin, tokenizer, kWordsEnd); }
 
 // The tokenizer in the statement that made the index; empty for any other statement.
 std::string tokenizer_of(std::string_view sql) {
-  for (const std::string_view tokenizer : kTokenizers) {
+  for (const std::string_view tokenizer : {kPlainWords, kEnglishWords}) {
     if (sql == words_table(tokenizer)) {
       return std::string(tokenizer);
     }
@@ -78,7 +76,8 @@ std::map<std::string, std::string> objects(Database& database) {
 
 void check_version(Database& database) {
   if (database.number("PRAGMA application_id") != kApplicationId) {
-    fail(ErrorKind::kFormat, database.name(), ": is no store of weft index: it is a database of another program");
+    fail(ErrorKind::kFormat, database.name(), ": is no store of weft index: it is ",
+         is_empty(database) ? "empty" : "a database of another program");
   }
   const std::int64_t version = database.number("PRAGMA user_version");
   if (version > kStoreVersion) {
@@ -94,10 +93,13 @@ void check_version(Database& database) {
 
 }  // namespace
 
-void create_schema(Database& database, const std::string& tokenizer) {
+void create_schema(Database& database, std::string_view tokenizer) {
   // The log is a property of the file, and cannot be chosen within a transaction.
   database.run("PRAGMA journal_mode = WAL");
   Transaction transaction(database);
+  if (!is_empty(database)) {
+    return;  // another process was faster
+  }
   for (const Table& table : kTables) {
     database.run(std::string(table.sql));
   }

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "weft/store/file/database.h"
 
@@ -15,9 +16,14 @@ namespace weft::store {
 inline constexpr std::int64_t kApplicationId = 0x57656674;
 inline constexpr std::int64_t kStoreVersion = 1;
 
-/// Makes the tables of a new store in one transaction, with an index of words that `tokenizer` makes of a text, in
-/// FTS5's words. From then on the file has a write-ahead log. Errors: as Database.
-void create_schema(Database& database, const std::string& tokenizer);
+/// What makes words of a text, in FTS5's words: as they are, or their English stems.
+inline constexpr std::string_view kPlainWords = "unicode61 remove_diacritics 2";
+inline constexpr std::string_view kEnglishWords = "porter unicode61 remove_diacritics 2";
+
+/// Makes the tables of a new store in one transaction, with an index of words that `tokenizer` makes of a text. From
+/// then on the file has a write-ahead log. Where another process has made the tables meanwhile they stay. Errors: as
+/// Database.
+void create_schema(Database& database, std::string_view tokenizer);
 
 /// Whether the database has no table yet.
 bool is_empty(Database& database);
