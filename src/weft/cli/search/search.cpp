@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // `weft search`: the passages of a store that answer a question; or how well they do, by what people say.
+#include <algorithm>
 #include <iostream>
 #include <memory>
 #include <string>
@@ -79,10 +80,11 @@ tasks::SearchModels open_search_models(store::StoreSearch& search, const SearchC
 std::string passage_line(std::size_t rank, const Json& entry) {
   constexpr std::size_t kShown = 160;
   const auto begin = entry["begin"].get<std::int64_t>();
-  const std::string title = entry.contains("title") ? concat(entry["title"].get<std::string>(), ": ") : std::string();
+  std::string shown = entry.contains("title") ? concat(entry["title"].get<std::string>(), ": ") : std::string();
+  shown += entry["text"].get<std::string>();
+  std::ranges::replace_if(shown, [](char letter) { return letter == '\n' || letter == '\r' || letter == '\t'; }, ' ');
   return concat(rank, "  ", score_text(entry["score"].get<double>()), "  ", one_line(entry["id"].get<std::string>()),
-                begin > 0 ? concat(":", begin) : std::string(), "  ",
-                one_line(concat(title, entry["text"].get<std::string>()), kShown));
+                begin > 0 ? concat(":", begin) : std::string(), "  ", one_line(shown, kShown));
 }
 
 void answer_question(store::StoreSearch& search, tasks::SearchModels& models, const SearchCommand& command,
