@@ -197,6 +197,15 @@ void check_index(const IndexCommand& command, const IndexConfig& config) {
   }
 }
 
+// A folder that is empty by mistake costs the user every text and vector otherwise.
+void check_sync(store::Store& store, const store::WriteCounts& counts) {
+  const std::int64_t had = store.facts().texts;
+  if (counts.added + counts.updated + counts.unchanged == 0 && had > 0) {
+    fail(ErrorKind::kArgument, store.name(), ": --sync would take out all its texts (", digits(had),
+         "), since the files have none");
+  }
+}
+
 void run_index(const IndexCommand& command) {
   IndexConfig config;
   formats::update_from_json(config, command.given, "weft index");
@@ -221,6 +230,7 @@ void run_index(const IndexCommand& command) {
       }
     }
     if (config.sync) {
+      check_sync(store, writer.counts());
       writer.remove_others();
     }
     writer.commit();
