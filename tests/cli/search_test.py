@@ -2,6 +2,7 @@
 """`weft index` and `weft search`: texts in, passages out, by words and by vectors; what cannot be is one line."""
 
 import json
+import shutil
 import sqlite3
 import unittest
 
@@ -35,7 +36,10 @@ class Search(Case):
         other = weft("index", self.store, "--model", another)
         self.assertEqual(other.returncode, 1)
         self.assertIn("the vectors are those of", other.stderr)
-        self.assertEqual(weft_json("index", self.store, "--model", another, "--rebuild")["vectors"], 3)
+        self.assertEqual(weft_json("index", self.store, "--model", another, "--rebuild", "--max-length", "16")["vectors"], 3)
+        self.assertEqual(len(self.ids("weaving", "--by", "vectors")), 3)
+        shutil.rmtree(another)  # nothing is left to compute
+        self.assertEqual(weft_json("index", self.store, "--remove", "d3")["vectors"], 2)
 
     def test_evaluation_and_errors(self):
         weft_json("index", self.store, self.corpus)
@@ -52,6 +56,10 @@ class Search(Case):
         self.assertEqual(refused.returncode, 1)
         self.assertIn("line 2: the id 'x' was there before", refused.stderr)
         self.assertEqual(weft_json("index", self.store, self.corpus)["unchanged"], 3)
+        nothing = self.folder / "nothing"
+        nothing.mkdir()
+        self.assertIn("--sync would take out all its texts (3)", weft("index", self.store, nothing, "--sync").stderr)
+        self.assertEqual(weft_json("index", self.store)["texts"], 3)
         with sqlite3.connect(self.store) as database:
             database.execute("PRAGMA user_version = 9")
         database.close()

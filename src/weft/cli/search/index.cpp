@@ -129,15 +129,17 @@ void put_texts(store::StoreWriter& writer, const IndexCommand& command, const In
   }
 }
 
-// The model whose vectors the store gets: the one that was named, or the one of its vectors.
-std::string embedder_of_store(store::Store& store, const IndexCommand& command) {
+// The model whose vectors the store gets: the one that was named, or the one of its vectors where there are some to
+// compute.
+std::string embedder_of_store(store::Store& store, const IndexCommand& command, bool rebuild) {
   if (!command.model.empty()) {
     std::error_code ignored;
     const std::filesystem::path whole = std::filesystem::absolute(command.model, ignored);
     return ignored ? command.model : whole.lexically_normal().string();
   }
   const std::optional<store::VectorSpace> space = store.vector_space();
-  return space ? space->model : std::string();
+  const store::StoreFacts facts = store.facts();
+  return space && (rebuild || facts.vectors < facts.passages) ? space->model : std::string();
 }
 
 void add_vectors(store::Store& store, const std::string& model, const IndexCommand& command,
@@ -236,7 +238,7 @@ void run_index(const IndexCommand& command) {
     writer.commit();
     counts = writer.counts();
   }
-  if (const std::string model = embedder_of_store(store, command); !model.empty()) {
+  if (const std::string model = embedder_of_store(store, command, config.rebuild); !model.empty()) {
     add_vectors(store, model, command, config);
   }
   print_index(store, command, counts, skipped);

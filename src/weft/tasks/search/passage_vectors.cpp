@@ -66,7 +66,7 @@ store::VectorSpace vector_space_of(const Embedder& embedder, const checkpoint::O
                                                 quote(similarity), ", and a store compares by cosine or dot"));
   }
   return {.model = model,
-          .digest = digest_of(concat(model_files_digest(directory.path()), applied(embedder).dump())),
+          .digest = digest_of(concat(model_files_digest(directory.path()), applied(embedder.recipe).dump())),
           .width = width(embedder),
           .similarity = similarity};
 }

@@ -14,8 +14,9 @@
 namespace weft::tasks {
 
 /// What the vectors of `embedder` are; `model` is what the user called `directory`. Two directories are the same model
-/// where their files of weights, settings and vocabularies have the same bytes. Errors: kUnsupported for a similarity
-/// other than cosine and dot; as digest_of_file().
+/// where their files of weights, settings and vocabularies have the same bytes; the length of its windows does not
+/// matter, since a question is not read with that of the passages. Errors: kUnsupported for a similarity other than
+/// cosine and dot; as digest_of_file().
 store::VectorSpace vector_space_of(const Embedder& embedder, const checkpoint::OpenedModel& directory,
                                    const std::string& model);
 
