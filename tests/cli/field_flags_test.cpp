@@ -174,6 +174,20 @@ TEST(SpokenFlags, WordsAndWhatTheUserWroteStayAsTheyAre) {
   EXPECT_EQ(spoken("seed 3: wrong"), "seed 3: wrong");
 }
 
+TEST(SpokenFlags, HelpNamesFlags) {
+  CLI::App app{"sample"};
+  CLI::App& command = *app.add_subcommand("work");
+  formats::Json given = formats::Json::object();
+  add_fields<SampleConfig>(command, {.title = "Sample", .aliases = {{"step_count", "steps"}}}, given);
+  const CLI::Option* const option = command.add_option(
+      "--pause", "steps of step_count without one, not 'step_count' nor step_counts; rate is a rate");
+  const CLI::Option* const other = app.add_option("--other", "no step_count of this command");
+  say_flags_in_help(app);
+  EXPECT_EQ(option->get_description(),
+            "steps of --steps without one, not 'step_count' nor step_counts; rate is a rate");
+  EXPECT_EQ(other->get_description(), "no step_count of this command");
+}
+
 TEST(SpokenFlags, FieldsOfAFileKeepTheirNames) {
   const FlagsOfFields flags = {{"steps", "--steps"}, {"warmup_steps", "--warmup-steps"}};
   const SpokenError error =

@@ -101,7 +101,7 @@ struct EncoderDecoderConfig {
     visit(Field{"norm_position", &C::norm_position, "layer norm before (pre) or after (post) a sublayer"}.one_of(
         {"pre", "post"}));
     visit(Field{"normalize_embedding", &C::normalize_embedding, "a layer norm behind the embeddings"});
-    visit(Field{"scale_embedding", &C::scale_embedding, "token embeddings times sqrt(d_model)"});
+    visit(Field{"scale_embedding", &C::scale_embedding, "token embeddings times the square root of d_model"});
     visit(Field{"activation_function", &C::activation_function, "activation of the feed-forward"}.one_of(
         {"gelu", "gelu_new", "gelu_fast", "gelu_pytorch_tanh", "relu", "silu", "swish", "swiglu"}));
     visit(Field{"attention_bias", &C::attention_bias, "the projections of attention have biases"});

@@ -203,6 +203,7 @@ int run(int count, char** arguments) {
     app.set_version_flag("--version", std::string(kVersion), "print the version");
     forget_model_arguments();
     add_commands(app, named_command(count, arguments));
+    say_flags_in_help(app);
     app.parse_complete_callback([] {
       kernels::check_forced_isa();
       resolve_model_arguments();

@@ -173,6 +173,19 @@ SpokenError in_flags(const std::string& message, std::string_view command, const
   return spoken;
 }
 
+void say_flags_in_help(CLI::App& app) {
+  if (const auto noted = notes().flags.find(&app); noted != notes().flags.end()) {
+    FlagsOfFields flags = noted->second;
+    std::erase_if(flags, [](const auto& flag) { return flag.first.find('_') == std::string::npos; });
+    for (CLI::Option* option : app.get_options()) {
+      option->description(in_flags(option->get_description(), app.get_name(), flags).message);
+    }
+  }
+  for (CLI::App* command : app.get_subcommands([](CLI::App*) { return true; })) {
+    say_flags_in_help(*command);
+  }
+}
+
 void rethrow_in_flags(const Error& error, const CLI::App& command, const std::string& name) {
   const auto flags = notes().flags.find(&command);
   if (flags == notes().flags.end() || is_about_a_config(error.what())) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Errors in the words that were typed. Rules are written once, for the fields of a config (core/fields.h); a user of
-// the command line knows them as flags. Where a field came from a config file, the file and the field are named.
+// the command line knows them as flags. Where a field came from a config file, the file and the field are named. Help,
+// which is written with the fields, is said in flags as well.
 #pragma once
 
 #include <map>
@@ -33,6 +34,10 @@ struct SpokenError {
 };
 SpokenError in_flags(const std::string& message, std::string_view command, const FlagsOfFields& flags,
                      const FlagsOfFields& from_file = {});
+
+/// The help of every flag of `app` and of the commands below it, in flags: a field of the same command that it names,
+/// by a name with an underscore, is printed as its flag. To be called once, when all flags are there.
+void say_flags_in_help(CLI::App& app);
 
 /// To be called where `error` is caught. Throws it in the words of the command line: UsageError where a flag that was
 /// given or is missing is wrong.

@@ -31,8 +31,9 @@ struct T5Fields {
     visit(Field{"feed_forward_proj", &C::feed_forward_proj,
                 "activation of the feed-forward, `gated-` before it for one with a gate"}
               .one_of({"relu", "gelu", "gelu_new", "silu", "gated-relu", "gated-gelu", "gated-silu"}));
-    visit(Field{"scale_decoder_outputs", &C::scale_decoder_outputs,
-                "what the decoder gives is divided by sqrt(d_model) before the product with the vocabulary"});
+    visit(Field{
+        "scale_decoder_outputs", &C::scale_decoder_outputs,
+        "what the decoder gives is divided by the square root of d_model before the product with the vocabulary"});
     visit(Field{"initializer_factor", &C::initializer_factor, "kept for transformers, whose first weights it scales"}
               .range(0.0, 100.0));
   }
