@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // `weft index`: texts into a store, and vectors of them.
-#include <algorithm>
 #include <filesystem>
 #include <iostream>
 #include <memory>
@@ -14,7 +13,6 @@
 #include "weft/cli/front/help.h"
 #include "weft/cli/front/model_argument.h"
 #include "weft/cli/front/output.h"
-#include "weft/cli/front/short_help.h"
 #include "weft/cli/tasks/encoder_flags.h"
 #include "weft/core/interrupt.h"
 #include "weft/core/log.h"

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cctype>
 #include <string_view>
+#include <utility>
 
 #include "weft/core/error.h"
 #include "weft/core/joined.h"
@@ -28,14 +29,23 @@ void check_language(const SequenceModel& model, const char* side, const std::str
               " cannot be checked");
 }
 
+// The first of them, and how many others there are.
+std::string some_of(std::vector<std::string> names) {
+  constexpr std::size_t kMost = 12;
+  const std::size_t others = names.size() - std::min(kMost, names.size());
+  names.resize(names.size() - others);
+  return joined(names, ", ", [](const std::string& name) { return quote(name); }) +
+         (others > 0 ? concat(" and ", others, " others") : std::string());
+}
+
 }  // namespace
 
 std::string some_codes(const std::vector<std::string>& codes) {
-  constexpr std::size_t kMost = 12;
-  const std::vector<std::string> some(codes.begin(),
-                                      codes.begin() + static_cast<std::ptrdiff_t>(std::min(kMost, codes.size())));
-  return joined(some, ", ", [](const std::string& code) { return quote(code.substr(2, code.size() - 4)); }) +
-         (codes.size() > kMost ? concat(" and ", codes.size() - kMost, " others") : std::string());
+  std::vector<std::string> names;
+  for (const std::string& code : codes) {
+    names.push_back(code.substr(2, code.size() - 4));
+  }
+  return some_of(std::move(names));
 }
 
 std::string own_code(const std::string& text, const std::vector<std::string>& codes) {
@@ -78,15 +88,11 @@ void check_own_code(const SequenceModel& model, const std::string& text, const s
 namespace {
 
 std::string some_languages(const text::FramedLanguages& known) {
-  constexpr std::size_t kMost = 12;
-  std::vector<std::string> some;
+  std::vector<std::string> names;
   for (const auto& [code, id] : known.ids) {
-    if (some.size() < kMost) {
-      some.push_back(quote(code));
-    }
+    names.push_back(code);
   }
-  return joined(some, ", ", [](const std::string& code) { return code; }) +
-         (known.ids.size() > kMost ? concat(" and ", known.ids.size() - kMost, " others") : std::string());
+  return some_of(std::move(names));
 }
 
 std::int64_t id_of_language(const SequenceModel& model, const text::FramedLanguages& known, const std::string& code,
