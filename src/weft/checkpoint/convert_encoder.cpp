@@ -22,7 +22,7 @@ using models::Head;
 std::string families_that_are_made() {
   std::vector<std::string_view> names;
   for (const models::Family* family : models::encoder_families()) {
-    if (family->encoder->adapt != nullptr || family->encoder->lengthens) {
+    if (family->encoder->is_made()) {
       names.push_back(family->name);
     }
   }
@@ -43,8 +43,7 @@ void check_request(const EncoderModel& source, const ConvertOptions& options) {
   require(stays || config.has_position_table(),
           "convert takes a model with position embeddings, found position_embedding_type ",
           config.position_embedding_type);
-  require(made != nullptr && (made->adapt != nullptr || made->lengthens), "convert makes ", families_that_are_made,
-          ", found ", Quoted(options.to));
+  require(made != nullptr && made->is_made(), "convert makes ", families_that_are_made, ", found ", Quoted(options.to));
   require(stays || made->adapt != nullptr, "convert makes a ", options.to, " out of a ", options.to, " alone, found ",
           config.model_type);
   require(options.length >= config.maximum_length() && options.length <= (1 << 24), "length must be from the ",

@@ -56,9 +56,8 @@ constexpr const char* kConvertExamples =
 std::vector<std::string_view> targets() {
   std::vector<std::string_view> names;
   for (const models::Family* family : models::families()) {
-    const bool adapts =
-        (family->encoder != nullptr && (family->encoder->adapt != nullptr || family->encoder->lengthens)) ||
-        (family->pair != nullptr && family->pair->adapt != nullptr);
+    const bool adapts = (family->encoder != nullptr && family->encoder->is_made()) ||
+                        (family->pair != nullptr && family->pair->adapt != nullptr);
     const bool takes_own = family->causal != nullptr && !models::is_family(family->name, models::FamilyKind::kOwn);
     if (adapts || takes_own) {
       names.push_back(family->name);

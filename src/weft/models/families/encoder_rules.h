@@ -156,6 +156,8 @@ struct EncoderRules {
   /// Whether the family has the field, one that all share or its own.
   bool has_field(std::string_view field) const;
   bool has_head(Head head) const;
+  /// Whether convert_encoder() makes models of the family.
+  bool is_made() const noexcept { return adapt != nullptr || lengthens; }
   bool has_pooler(Head head) const;
 };
 
