@@ -266,16 +266,20 @@ class Alignment {
   std::vector<AlignedPair> results_;
 };
 
+void require_plain_frames(const SequenceModel& texts) {
+  if (texts.tokenizer->framed_languages() != nullptr) {
+    fail(ErrorKind::kUnsupported, texts.name,
+         ": its texts name their languages by tokens, and an alignment of such texts is not there");
+  }
+}
+
 }  // namespace
 
 AlignModel open_align_model(const checkpoint::OpenedModel& directory, const AlignOptions& options) {
   AlignModel opened;
   opened.texts = describe_sequence_model(directory);
   opened.texts.products = options.products;
-  if (opened.texts.tokenizer->framed_languages() != nullptr) {
-    fail(ErrorKind::kUnsupported, opened.texts.name,
-         ": its texts name their languages by tokens, and an alignment of such texts is not there");
-  }
+  require_plain_frames(opened.texts);
   const models::EncoderDecoderConfig config = checkpoint::load_encoder_decoder_config(directory);
   opened.site = resolved_site(options.site, config, opened.texts.name);
   // As it translates: generation_config.json first.
@@ -293,6 +297,7 @@ AlignModel open_align_model(const checkpoint::OpenedModel& directory, const Alig
 }
 
 AlignModel align_model(const SequenceModel& texts) {
+  require_plain_frames(texts);
   const WritingModel writes = writing_model(*texts.writer);
   AlignModel opened{.texts = texts, .model = writes.model, .start = writes.start};
   opened.site = resolved_site({}, opened.model->config(), texts.name);
