@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include <ATen/Parallel.h>
 #include <c10/core/InferenceMode.h>
 
 #include "weft/checkpoint/encoder_decoder/directory.h"

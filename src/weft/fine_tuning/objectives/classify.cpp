@@ -108,11 +108,11 @@ HeadChoice ClassifyObjective::choose_head() {
 }
 
 at::Tensor ClassifyObjective::loss(const models::EncoderOutput& output, const TrainingBatch& batch) const {
-  constexpr Split split = Split::kTraining;
+  constexpr Split kSplit = Split::kTraining;
   if (regression_) {
-    return models::regression_loss(output.logits, targets_of(values_[split], batch.examples, at::kFloat));
+    return models::regression_loss(output.logits, targets_of(values_[kSplit], batch.examples, at::kFloat));
   }
-  return label_loss(output.logits, targets_of(truth_[split], batch.examples, at::kLong),
+  return label_loss(output.logits, targets_of(truth_[kSplit], batch.examples, at::kLong),
                     {weights_, setup().label_smoothing});
 }
 
@@ -125,24 +125,24 @@ std::vector<std::int64_t> ClassifyObjective::predicted_labels(Kept kept) const {
 }
 
 Json ClassifyObjective::figures(Kept kept) const {
-  constexpr Split split = Split::kHeldOut;
+  constexpr Split kSplit = Split::kHeldOut;
   if (regression_) {
     std::vector<double> squares;
     squares.reserve(kept.size());
     for (std::size_t i = 0; i < kept.size(); ++i) {
-      squares.push_back((kept[i] - values_[split][i]) * (kept[i] - values_[split][i]));
+      squares.push_back((kept[i] - values_[kSplit][i]) * (kept[i] - values_[kSplit][i]));
     }
-    return {{"pearson", formats::or_null(metrics::pearson(values_[split], kept))},
-            {"spearman", formats::or_null(metrics::spearman(values_[split], kept))},
+    return {{"pearson", formats::or_null(metrics::pearson(values_[kSplit], kept))},
+            {"spearman", formats::or_null(metrics::spearman(values_[kSplit], kept))},
             {"mean_squared_error", metrics::mean(squares)}};
   }
   const std::vector<std::int64_t> predicted = predicted_labels(kept);
-  const auto classes = metrics::count_classes(truth_[split], predicted);
-  Json figures = {{"accuracy", metrics::accuracy(truth_[split], predicted)},
+  const auto classes = metrics::count_classes(truth_[kSplit], predicted);
+  Json figures = {{"accuracy", metrics::accuracy(truth_[kSplit], predicted)},
                   {"f1_macro", metrics::average_scores(classes, metrics::Averaging::kMacro).f1},
                   {"f1_micro", metrics::average_scores(classes, metrics::Averaging::kMicro).f1},
-                  {"matthews", metrics::matthews_correlation(truth_[split], predicted)},
-                  {"loss", mean_cross_entropy(kept, labels_.names().size(), truth_[split])}};
+                  {"matthews", metrics::matthews_correlation(truth_[kSplit], predicted)},
+                  {"loss", mean_cross_entropy(kept, labels_.names().size(), truth_[kSplit])}};
   if (labels_.names().size() == 2) {
     const auto second = std::find_if(classes.begin(), classes.end(), [](const auto& one) { return one.label == 1; });
     const metrics::Scores scores = metrics::class_scores(second == classes.end() ? metrics::Counts{} : second->counts);
@@ -152,10 +152,10 @@ Json ClassifyObjective::figures(Kept kept) const {
 }
 
 Findings ClassifyObjective::findings(Kept kept) const {
-  constexpr Split split = Split::kHeldOut;
+  constexpr Split kSplit = Split::kHeldOut;
   Findings found;
   if (regression_) {
-    if (const auto one = one_number(kept, values_[split])) {
+    if (const auto one = one_number(kept, values_[kSplit])) {
       found.doubt = concat("the model gives ", one->given, " for each of the ", kept.size(),
                            " held-out texts, whose numbers go from ", one->low, " to ", one->high, kMore);
     }
@@ -164,7 +164,7 @@ Findings ClassifyObjective::findings(Kept kept) const {
   const std::vector<std::int64_t> predicted = predicted_labels(kept);
   const auto name_of = [&](std::int64_t label) { return labels_.names()[static_cast<std::size_t>(label)]; };
   Json labels = Json::array();
-  for (const metrics::ClassCounts& one : metrics::count_classes(truth_[split], predicted)) {
+  for (const metrics::ClassCounts& one : metrics::count_classes(truth_[kSplit], predicted)) {
     const metrics::Scores scores = metrics::class_scores(one.counts);
     labels.push_back({{"label", name_of(one.label)},
                       {"precision", scores.precision},
@@ -173,8 +173,8 @@ Findings ClassifyObjective::findings(Kept kept) const {
                       {"support", one.counts.actual}});
   }
   found.details["labels"] = std::move(labels);
-  found.confusion = confusion_json(truth_[split], predicted, labels_.names());
-  if (const std::int64_t others = others_of_one(truth_[split], predicted); others > 0) {
+  found.confusion = confusion_json(truth_[kSplit], predicted, labels_.names());
+  if (const std::int64_t others = others_of_one(truth_[kSplit], predicted); others > 0) {
     found.doubt = concat("the model predicts ", quote(name_of(predicted.front())), " for each of the ",
                          predicted.size(), " held-out texts, of which ", others, " have another label", kMore);
   }
@@ -223,10 +223,10 @@ Json ClassifyObjective::errors(Kept kept) const {
 }
 
 void ClassifyObjective::predictions(Kept kept, const WriteLine& write) const {
-  constexpr Split split = Split::kHeldOut;
+  constexpr Split kSplit = Split::kHeldOut;
   if (regression_) {
     for (std::size_t i = 0; i < kept.size(); ++i) {
-      write({{"value", kept[i]}, {"truth", values_[split][i]}});
+      write({{"value", kept[i]}, {"truth", values_[kSplit][i]}});
     }
     return;
   }
@@ -236,17 +236,17 @@ void ClassifyObjective::predictions(Kept kept, const WriteLine& write) const {
     const auto label = static_cast<std::size_t>(predicted[i]);
     write({{"label", labels_.names()[label]},
            {"score", probabilities(kept.subspan(i * width, width))[label]},
-           {"truth", labels_.names()[static_cast<std::size_t>(truth_[split][i])]}});
+           {"truth", labels_.names()[static_cast<std::size_t>(truth_[kSplit][i])]}});
   }
 }
 
 std::uint64_t ClassifyObjective::fingerprint() const {
-  constexpr Split split = Split::kTraining;
+  constexpr Split kSplit = Split::kTraining;
   std::uint64_t print = 0;
-  for (const std::int64_t target : truth_[split]) {
+  for (const std::int64_t target : truth_[kSplit]) {
     print = random_bits(print, static_cast<std::uint64_t>(target));
   }
-  for (const double value : values_[split]) {
+  for (const double value : values_[kSplit]) {
     print = random_bits(print, std::bit_cast<std::uint64_t>(value));
   }
   return print;

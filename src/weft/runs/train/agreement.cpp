@@ -25,7 +25,7 @@ using formats::Json;
 
 // The directory that a field names, as its digest.
 void add_directory(Json& terms, const Json& fields, std::string_view field) {
-  const auto path = formats::value_or(fields, std::string(field).c_str(), "weft train", std::string());
+  const auto path = formats::value_or(fields, field, "weft train", std::string());
   if (!path.empty()) {
     terms[concat("a ", option(field), " of digest")] = profile::model_digest(path);
   }
