@@ -42,6 +42,7 @@ std::string some_of(std::vector<std::string> names) {
 
 std::string some_codes(const std::vector<std::string>& codes) {
   std::vector<std::string> names;
+  names.reserve(codes.size());
   for (const std::string& code : codes) {
     names.push_back(code.substr(2, code.size() - 4));
   }
@@ -89,6 +90,7 @@ namespace {
 
 std::string some_languages(const text::FramedLanguages& known) {
   std::vector<std::string> names;
+  names.reserve(known.ids.size());
   for (const auto& [code, id] : known.ids) {
     names.push_back(code);
   }
