@@ -96,11 +96,13 @@ std::int64_t add_passage_vectors(store::Store& store, Embedder& embedder, const 
     }
     last = passages.back().number;
     std::vector<Document> documents;
+    documents.reserve(passages.size());
     for (const store::Passage& passage : passages) {
       documents.push_back({.first = store::readable(passage), .name = concat("the text ", quote(passage.id))});
     }
     std::vector<TextVector> vectors = embed_texts(embedder, documents, passage_run);
     std::vector<store::PassageVector> rows;
+    rows.reserve(passages.size());
     for (std::size_t i = 0; i < passages.size(); ++i) {
       rows.push_back({passages[i].number, std::move(vectors[i].vector)});
     }
