@@ -175,6 +175,7 @@ TEST(SpokenFlags, WordsAndWhatTheUserWroteStayAsTheyAre) {
 }
 
 TEST(SpokenFlags, HelpNamesFlags) {
+  forget_flags();
   CLI::App app{"sample"};
   CLI::App& command = *app.add_subcommand("work");
   formats::Json given = formats::Json::object();

@@ -202,6 +202,7 @@ int run(int count, char** arguments) {
     app.set_help_all_flag("--help-all", "print the help with every flag");
     app.set_version_flag("--version", std::string(kVersion), "print the version");
     forget_model_arguments();
+    forget_flags();
     add_commands(app, named_command(count, arguments));
     say_flags_in_help(app);
     app.parse_complete_callback([] {

@@ -128,6 +128,8 @@ bool is_about_a_config(std::string_view message) {
 
 }  // namespace
 
+void forget_flags() { notes() = {}; }
+
 void note_flag(const CLI::App& app, std::string_view field, const std::string& flag) {
   notes().flags[&app].emplace(field, flag);
 }

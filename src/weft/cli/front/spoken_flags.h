@@ -18,6 +18,10 @@ namespace weft::cli {
 /// The flag of each field: "train_text" -> "--train-text".
 using FlagsOfFields = std::map<std::string, std::string, std::less<>>;
 
+/// Forgets what was remembered of other command lines. To be called before a command line is made: an app that is gone
+/// may have had the same address.
+void forget_flags();
+
 /// Remembers the flag of a field of `app`'s command.
 void note_flag(const CLI::App& app, std::string_view field, const std::string& flag);
 
