@@ -11,6 +11,7 @@
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
 #include "weft/models/families/encoder_rules.h"
+#include "weft/models/families/replaced_attention.h"
 
 namespace weft::checkpoint {
 namespace {

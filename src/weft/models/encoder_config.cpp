@@ -56,7 +56,7 @@ void check_sizes(const EncoderConfig& config, std::string_view where) {
   require(
       config.position_embedding_type == "absolute" || rules.has_field("position_embedding_type"), where,
       ": position_embedding_type ", config.position_embedding_type, " is for ",
-      [&] { return in_words(families_with("position_embedding_type"), " and "); }, ", found ", config.model_type);
+      [&] { return encoders_with("position_embedding_type"); }, ", found ", config.model_type);
   const std::int64_t longest = config.maximum_length();
   require(longest > 0, where, ": max_position_embeddings ", config.max_position_embeddings,
           " leaves no position after those that padding uses (pad_token_id ", config.pad_token_id, ")");

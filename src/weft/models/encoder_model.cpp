@@ -11,6 +11,7 @@
 #include "weft/models/encoder/batch.h"
 #include "weft/models/encoder/passes.h"
 #include "weft/models/families/encoder_rules.h"
+#include "weft/models/families/replaced_attention.h"
 #include "weft/models/heads/task_head.h"
 #include "weft/models/heads/task_loss.h"
 #include "weft/models/stack/initialize.h"

@@ -68,7 +68,7 @@ std::vector<std::string_view> targets() {
 
 // "big_bird and littlebird: ", of families that have the field.
 std::string of_families(std::string_view field, const char* about) {
-  return concat(models::in_words(models::families_with(field), " and "), ": ", about);
+  return concat(models::encoders_with(field), ": ", about);
 }
 
 struct ConvertConfig {

@@ -23,6 +23,7 @@
 #include "weft/core/work/watched_progress.h"
 #include "weft/models/families/encoder_rules.h"
 #include "weft/models/families/json/encoder_json.h"
+#include "weft/models/families/replaced_attention.h"
 #include "weft/text/hugging_face.h"
 
 namespace weft::cli {

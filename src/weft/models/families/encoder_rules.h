@@ -11,17 +11,14 @@
 
 #include <ATen/core/Tensor.h>
 
-#include "weft/layers/block_config.h"
-#include "weft/layers/embeddings.h"
 #include "weft/layers/etc/sentence_structure.h"
 #include "weft/models/blueprint.h"
 #include "weft/models/encoder_config.h"
-#include "weft/models/encoder_model.h"
+#include "weft/models/families/encoder_parts.h"
 #include "weft/models/families/families.h"
 #include "weft/models/families/field_name.h"
 #include "weft/models/families/json/encoder_json.h"
 #include "weft/models/families/name_rows.h"
-#include "weft/models/stack/initialize.h"
 
 namespace weft::text {
 class HuggingFaceTokenizer;
@@ -30,45 +27,6 @@ class HuggingFaceTokenizer;
 namespace weft::models {
 
 struct EncoderBatch;
-
-/// The rows below the heads, which all families have, and those of `own`.
-std::vector<NameRow> with_encoder_names(std::vector<NameRow> own);
-
-// What families without a rule of their own do.
-/// The heads share the hidden columns. Errors: kArgument naming `where`.
-void check_heads(const EncoderConfig& config, std::string_view where);
-/// Learned positions, token types and a norm, as BERT has them.
-layers::EmbeddingsConfig bert_embeddings(const EncoderConfig& config);
-std::string full_attention(const EncoderConfig& config, const EncoderOptions& options, std::int64_t layer);
-layers::SelfAttentionFactory plain_layer(const EncoderConfig& config, const EncoderOptions& options, bool replaced);
-/// Embeddings and transformer blocks.
-StackConfig transformer_stack(const EncoderConfig& config, const EncoderOptions& options);
-/// The config's activation in every head, and its dropout.
-HeadPlan bert_head(const EncoderConfig& config);
-/// The same with Classifier::kFirstToken.
-HeadPlan first_token_head(const EncoderConfig& config);
-/// Matrices normal(0, initializer_range), without truncation.
-Initializer normal_values(const EncoderConfig& config);
-PassSettings one_pass(const EncoderConfig& config, const EncoderOptions& options);
-Costs transformer_costs(const EncoderConfig& config);
-/// The same with a gate in each feed-forward.
-Costs gated_costs(const EncoderConfig& config);
-/// The activation of a feed-forward whose gate has the config's: "geglu" for "gelu".
-std::string gated_activation(const EncoderConfig& config);
-void complete_nothing(EncoderBatch& batch, const EncoderConfig& config, Head head, const EncoderInput& input,
-                      const at::Tensor& places);
-void adapt_nothing(EncoderConfig& config);
-at::Tensor no_first_value(const std::string& name, const at::Tensor& target, const EncoderModel& source);
-void accept_as_start(const EncoderConfig& config);
-
-/// For check_start: an encoder-decoder cannot start from such a model, `because`. Errors: kUnsupported, always.
-[[noreturn]] void refuse_start(const EncoderConfig& config, std::string_view because);
-
-// For families with rotary positions.
-/// Each head has pairs of columns. Errors: kArgument naming `where`.
-void check_rotation(const EncoderConfig& config, std::string_view where);
-/// Errors: kUnsupported, always.
-void refuse_rotary_start(const EncoderConfig& config);
 
 /// The names in which some files have the tensors of a family.
 struct NameLayout {
@@ -180,6 +138,8 @@ NamesInFile layout_of(const EncoderConfig& config);
 
 /// The names of families that have the field, in the order of list.inc; of those that weft init makes.
 std::vector<std::string_view> families_with(std::string_view field);
+/// The same for messages: "longformer and etc".
+std::string encoders_with(std::string_view field);
 
 /// The family whose own attention is a mechanism of that name (MechanismSpec::name); empty where none is.
 std::string_view family_of_attention(std::string_view mechanism);
@@ -193,15 +153,6 @@ HeadPlan head_plan(const EncoderConfig& config, Head head);
 
 /// Rows of the config's position table that hold no position.
 std::int64_t padding_rows(const EncoderConfig& config);
-
-/// The mechanism that replaces the family's own in a layer; empty: none does. `A => B` replaces it where it is A.
-std::string replacing_attention(const EncoderConfig& config, const EncoderOptions& options, std::int64_t layer);
-
-/// `A => B` as a list of all layers. Errors: kArgument where no layer has A.
-void list_attention(EncoderConfig& config);
-
-/// The config that a model with these options has. Errors: kArgument for options that the family has not got.
-EncoderConfig with_options(const EncoderConfig& config, const EncoderOptions& options);
 
 /// Whether the head computes from the pooled first token, so that it cannot do without a pooler.
 bool reads_pooler(const HeadPlan& plan, Head head);

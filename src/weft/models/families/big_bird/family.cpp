@@ -9,6 +9,7 @@
 #include "weft/models/families/big_bird/answer_call.h"
 #include "weft/models/families/big_bird/config.h"
 #include "weft/models/families/encoder_rules.h"
+#include "weft/models/families/replaced_attention.h"
 #include "weft/models/families/rows.h"
 
 namespace weft::models {

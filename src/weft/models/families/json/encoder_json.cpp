@@ -8,6 +8,7 @@
 #include "weft/models/families/encoder_rules.h"
 #include "weft/models/families/json/hugging_face_fields.h"
 #include "weft/models/families/json/labels.h"
+#include "weft/models/families/replaced_attention.h"
 
 namespace weft::models {
 namespace {

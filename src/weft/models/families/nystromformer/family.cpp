@@ -5,6 +5,7 @@
 #include "weft/models/families/bert/names.h"
 #include "weft/models/families/encoder_rules.h"
 #include "weft/models/families/nystromformer/config.h"
+#include "weft/models/families/replaced_attention.h"
 #include "weft/models/families/rows.h"
 
 namespace weft::models {
