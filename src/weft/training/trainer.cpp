@@ -14,17 +14,16 @@
 
 #include "weft/core/disk/digest.h"
 #include "weft/core/error.h"
-#include "weft/core/files.h"
 #include "weft/core/interrupt.h"
 #include "weft/core/log.h"
 #include "weft/core/progress.h"
 #include "weft/core/quote.h"
-#include "weft/metrics/figures.h"
 #include "weft/training/best_figure.h"
 #include "weft/training/optimizers/parameter_groups.h"
 #include "weft/training/processes/agreement.h"
 #include "weft/training/processes/process_group.h"
 #include "weft/training/resumption.h"
+#include "weft/training/run/evaluations.h"
 #include "weft/training/run/metrics_log.h"
 #include "weft/training/run/shared_terms.h"
 #include "weft/training/run/training_files.h"
@@ -58,19 +57,6 @@ std::string progress_note(const RunState& state, double tokens_per_second) {
     std::snprintf(speed, sizeof speed, "  %.0f tokens/s", tokens_per_second);
   }
   return concat(note, speed);
-}
-
-// "accuracy 0.9123, loss 0.2817": what the model is measured by, without the extent of the evaluation.
-std::string measures_text(const Json& evaluation) {
-  std::string text;
-  for (const auto& [name, value] : evaluation.items()) {
-    if (value.is_number() && metrics::measures_the_model(name)) {
-      char figure[32];
-      std::snprintf(figure, sizeof figure, "%.4f", value.get<double>());
-      text += concat(text.empty() ? "" : ", ", name, " ", figure);
-    }
-  }
-  return text;
 }
 
 // Before the first step: the last bits of a sum depend on the number of threads.
@@ -111,8 +97,6 @@ class Trainer::Loop {
   bool checkpoint_due() const;
   void save();
   void evaluate_if_due();
-  void record_evaluation();
-  void learn_evaluations();
   void agree();
   bool gave_up() const;
   [[noreturn]] void stop();
@@ -127,7 +111,7 @@ class Trainer::Loop {
   TrainingClock clock_;
   std::optional<MetricsLog> metrics_;   // in the first process only: it alone writes
   std::optional<TrainingFiles> files_;  // as metrics_
-  BestFigure best_;
+  Evaluations evaluations_;
   std::int64_t saved_step_;
   double saved_seconds_;
   std::int64_t first_tokens_;
@@ -136,8 +120,6 @@ class Trainer::Loop {
   double logged_seconds_;
   double speed_ = 0.0;
   std::string figures_;  // of the model at the last entry, for the progress
-  Json evaluation_ = Json::object();
-  std::int64_t evaluated_step_ = -1;
 };
 
 Trainer::Loop::Loop(RunDirectory run, const TrainerConfig& config, std::shared_ptr<Task> task,
@@ -151,7 +133,7 @@ Trainer::Loop::Loop(RunDirectory run, const TrainerConfig& config, std::shared_p
       metrics_(processes().is_first() ? std::optional<MetricsLog>(std::in_place, run_.path(), state_.step)
                                       : std::nullopt),
       files_(metrics_ ? std::optional<TrainingFiles>(training_json(config_, *task_)) : std::nullopt),
-      best_(config_.best_metric),
+      evaluations_(run_, metrics_ ? &*metrics_ : nullptr, config_.best_metric),
       saved_step_(state_.step),
       saved_seconds_(state_.seconds),
       first_tokens_(state_.tokens),
@@ -169,7 +151,7 @@ Trainer::Loop::Loop(RunDirectory run, const TrainerConfig& config, std::shared_p
     }
   }
   agree();
-  learn_evaluations();
+  evaluations_.learn();
 }
 
 // One process's word for all: the first one's weights, moments and place in the run.
@@ -191,7 +173,7 @@ void Trainer::Loop::agree() {
 }
 
 bool Trainer::Loop::gave_up() const {
-  return config_.early_stopping > 0 && best_.since_best() >= config_.early_stopping;
+  return config_.early_stopping > 0 && evaluations_.best().since_best() >= config_.early_stopping;
 }
 
 bool Trainer::Loop::done() const {
@@ -295,13 +277,13 @@ void Trainer::Loop::evaluate_if_due() {
     return;
   }
   // A resumed run that stands where it was last evaluated.
-  if (evaluated_step_ == state_.step) {
+  if (evaluations_.step() == state_.step) {
     return;
   }
   ProgressBar bar("evaluating", 1.0);
   bar.keep_showing();
   task_->set_training(false);
-  evaluation_ = task_->evaluate([&](std::int64_t part, std::int64_t whole) {
+  Json figures = task_->evaluate([&](std::int64_t part, std::int64_t whole) {
     bar.update(static_cast<double>(part) / static_cast<double>(whole));
     // The others would wait for this one's share: with them, the step that follows stops.
     if (interrupted() && processes().is_alone()) {
@@ -309,50 +291,7 @@ void Trainer::Loop::evaluate_if_due() {
     }
   });
   task_->set_training(true);
-  record_evaluation();
-}
-
-void Trainer::Loop::record_evaluation() {
-  evaluated_step_ = state_.step;
-  if (evaluation_.empty()) {
-    return;
-  }
-  report_progress(concat("evaluation after step ", state_.step, ": ", measures_text(evaluation_)));
-  const bool better = best_.consider(state_.step, evaluation_);
-  if (!metrics_) {
-    return;
-  }
-  if (const std::string doubt = task_->doubt(); done() && !doubt.empty()) {
-    log_warning(doubt);
-  }
-  // The model and the review before the line: a kill in between evaluates once more.
-  if (better) {
-    run_.save_best(best_.json(), [this](const std::filesystem::path& directory) { task_->save(directory); });
-  }
-  if (Json review = task_->review(); !review.empty()) {
-    review["step"] = state_.step;
-    write_file_atomically(run_.path() / "evaluation.json", formats::print_json(review) + "\n");
-  }
-  metrics_->evaluation(state_.step, evaluation_);
-}
-
-// What a resumed run's log knows of evaluations. The log is the first process's; the others are told.
-void Trainer::Loop::learn_evaluations() {
-  Json known = Json::array();
-  for (const auto& [step, figures] :
-       metrics_ ? metrics_->evaluations() : std::vector<std::pair<std::int64_t, Json>>()) {
-    known.push_back({{"step", step}, {"figures", figures}});
-  }
-  for (const Json& entry : Json::parse(processes().text_from_first(known.dump()))) {
-    evaluated_step_ = entry["step"].get<std::int64_t>();
-    evaluation_ = entry["figures"];
-    try {
-      best_.consider(evaluated_step_, evaluation_);
-    } catch (const Error& error) {
-      const std::filesystem::path log = run_.path() / "metrics.jsonl";
-      throw Error(error.kind(), concat(quote(log.native(), 4096), ", step ", evaluated_step_, ": ", error.what()));
-    }
-  }
+  evaluations_.add(state_.step, std::move(figures), *task_, [this] { return done(); });
 }
 
 std::string Trainer::Loop::last_loss() const {
@@ -370,8 +309,9 @@ void Trainer::Loop::stop() {
 
 TrainResult Trainer::Loop::result() const {
   const double seconds = state_.seconds - first_seconds_;
-  TrainResult result{state_.step, state_.tokens, state_.seconds, state_.loss,
-                     0.0,         config_.dtype, best_.json(),   evaluation_};
+  TrainResult result{
+      state_.step,           state_.tokens, state_.seconds, state_.loss, 0.0, config_.dtype, evaluations_.best().json(),
+      evaluations_.figures()};
   result.tokens_per_second = seconds > 0 ? static_cast<double>(state_.tokens - first_tokens_) / seconds : 0.0;
   return result;
 }
