@@ -30,11 +30,16 @@ std::string families_that_are_made() {
   return models::in_words(names, " or ");
 }
 
+/// Whether the new model is of the old one's family.
+bool stays_in_family(const EncoderConfig& source, const ConvertOptions& options) {
+  return models::find_family(options.to) == models::find_family(source.model_type);
+}
+
 void check_request(const EncoderModel& source, const ConvertOptions& options) {
   const EncoderConfig& config = source->config();
   const models::Family* const target = models::find_family(options.to);
   const models::EncoderRules* const made = target == nullptr ? nullptr : target->encoder;
-  const bool stays = made != nullptr && made->lengthens && target == models::find_family(config.model_type);
+  const bool stays = made != nullptr && made->lengthens && stays_in_family(config, options);
   require(stays || !models::find_family(config.model_type)->layers_of.empty(), "convert takes a ",
           models::families_to_start_from, " model, whose layers the families that it makes have too, found ",
           config.model_type, [&] {
@@ -70,8 +75,7 @@ EncoderConfig converted_config(const EncoderConfig& source, const ConvertOptions
   const models::EncoderRules& target = models::encoder_rules(options.to);
   EncoderConfig config = source;
   config.model_type = options.to;
-  const bool stays = models::find_family(options.to) == models::find_family(source.model_type);
-  config.own = stays ? source.own : target.base.own;
+  config.own = stays_in_family(source, options) ? source.own : target.base.own;
   models::update_fields(config, options.settings, "convert");
   config.max_position_embeddings = options.length + models::padding_rows(config);
   config.position_embedding_type = target.base.position_embedding_type;

@@ -60,7 +60,6 @@ TranslateRequest plain_shape(const formats::Json& body) {
   return request;
 }
 
-// Weft recognises no language: "auto" is a language that the model is not asked about.
 TranslateRequest libre_shape(const formats::Json& body) {
   requests::require_known_members(body, {"q", "source", "target", "format", "alternatives", "api_key", "stream"});
   requests::string_member(body, "api_key");  // which was looked at where keys are asked for
@@ -73,7 +72,6 @@ TranslateRequest libre_shape(const formats::Json& body) {
                            .source = requests::string_member(body, "source"),
                            .target = requests::string_member(body, "target"),
                            .target_member = "'target'"};
-  request.source = request.source == "auto" ? "" : request.source;
   request.shape = [list = request.inputs.list](TaskResults results) {
     return formats::Json{{"translatedText", best_texts(results, list)}};
   };
@@ -109,7 +107,7 @@ formats::Json read_body(const server::Request& request) {
   return body;
 }
 
-TranslateRequest read_translate(const formats::Json& body) {
+TranslateRequest in_its_shape(const formats::Json& body) {
   if (body.contains("q")) {
     return libre_shape(body);
   }
@@ -118,6 +116,15 @@ TranslateRequest read_translate(const formats::Json& body) {
   }
   require(body.contains("text"), "the request has no 'text', 'q' or 'inputs'");
   return plain_shape(body);
+}
+
+// "auto" leaves the language of the sources to the server. Weft recognises none: the model is not asked about it.
+TranslateRequest read_translate(const formats::Json& body) {
+  TranslateRequest request = in_its_shape(body);
+  if (request.source == "auto") {
+    request.source.clear();
+  }
+  return request;
 }
 
 // Line ends end sentences, as in the texts of `weft translate`.
@@ -145,9 +152,6 @@ std::optional<std::string> checked_code(const tasks::SequenceModel& model, const
   return tasks::language_code(model, model.source_language.empty() ? "" : request.source,
                               !many && model.target_language.empty() ? "" : request.target);
 }
-
-// LibreTranslate's clients leave the language of a source to the server by "auto".
-std::string source_of(const TranslateRequest& request) { return request.source == "auto" ? "" : request.source; }
 
 // What texts that are translated together have in common.
 std::string languages_in_words(const std::optional<tasks::AskedLanguages>& asked) {
@@ -184,11 +188,10 @@ server::Work translate_work(const SharedPair& task, const std::string& name, con
   const formats::Json body = read_body(request);
   TranslateRequest asked = read_translate(body);
   require_target(task->model, asked);
-  const tasks::TranslateOptions options{
-      .code = checked_code(task->model, asked),
-      .languages = tasks::framed_languages(task->model, source_of(asked), asked.target),
-      .split = sentences_of,
-      .batch = task->run.batch};
+  const tasks::TranslateOptions options{.code = checked_code(task->model, asked),
+                                        .languages = tasks::framed_languages(task->model, asked.source, asked.target),
+                                        .split = sentences_of,
+                                        .batch = task->run.batch};
   if (requests::wants_pieces(body) || request.takes_events) {
     return translation_in_pieces(task, name, std::move(asked), options);
   }

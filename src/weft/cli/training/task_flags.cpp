@@ -15,16 +15,13 @@ using fine_tuning::FineTuningConfig;
 using fine_tuning::PairConfig;
 using fine_tuning::RetrievalConfig;
 
-// --task is a flag without a group; the other two are flags of language models, too, and mean the same.
-const std::vector<std::string_view> kOwnFlags = {"task", "attention", "gradient_checkpointing"};
-
 }  // namespace
 
 void add_fine_tuning_flags(CLI::App& app, formats::Json& given) {
   add_fields<FineTuningConfig>(
       app,
       {.title = "Fine-tuning (all tasks except lm and mlm; with --model these two begin with that model)",
-       .left_out = kOwnFlags},
+       .left_out = runs::common_fields()},  // among the flags of language models
       given);
   add_fields<DataSettings>(app, {.title = "Examples (all tasks except lm and mlm)"}, given);
   add_fields<RetrievalConfig>(app, {.title = "Embedding and reranking (embed, rerank)"}, given);

@@ -60,10 +60,12 @@ void check_pair_fields(const std::string& task, const formats::Json& given) {
   }
 }
 
-// Fields of several configs that mean the same; the task is none of a config.
-const std::vector<std::string_view> kOwnFields = {"task", "attention", "gradient_checkpointing"};
-
 }  // namespace
+
+const std::vector<std::string_view>& common_fields() {
+  static const std::vector<std::string_view> names = {"task", "attention", "gradient_checkpointing"};
+  return names;
+}
 
 const std::vector<std::string_view>& pair_fields() {
   static const std::vector<std::string_view> names =
@@ -138,7 +140,7 @@ void check_fields_of_task(const std::string& task, const formats::Json& given) {
   tuning.insert(tuning.end(), data.begin(), data.end());
   const bool goes_on = given.contains("model");
   for (const auto& [name, value] : given.items()) {
-    if (is_field(kOwnFields, name) || name == "model") {
+    if (is_field(common_fields(), name) || name == "model") {
       continue;
     }
     if (is_field(retrieval, name) && !fine_tuning::is_retrieval_task(task)) {

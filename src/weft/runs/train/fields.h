@@ -15,6 +15,8 @@ namespace weft::runs {
 /// Every task: lm, mlm, those of fine-tuning, and those that learn pairs of texts.
 const std::vector<std::string>& task_names();
 
+/// Fields of several configs that mean the same in all, and "task", which is none of a config.
+const std::vector<std::string_view>& common_fields();
 /// Fields of TextConfig, which only language modelling reads.
 const std::vector<std::string_view>& text_fields();
 /// Fields of PairConfig that no other task has.
