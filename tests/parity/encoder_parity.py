@@ -34,7 +34,7 @@ SMALL, BASE = 2e-5, 1e-3  # what docs/models.md promises
 WORSE = 1.2  # root mean square distance of bfloat16 from float32, over that of transformers
 DRAWS = {"sequence-classification": 12, "multiple-choice": 12}  # models, each with other weights
 BASES = {"bert": 512, "roberta": 512, "xlm-roberta": 512, "camembert": 512, "distilbert": 512, "modernbert": 1500,
-         "mpnet": 512, "electra": 512, "nomic_bert": 1024,
+         "mpnet": 512, "electra": 512, "nomic_bert": 1024, "eurobert": 700,
          "longformer": 1500, "big_bird": 1500, "nystromformer": 512, "nystrom_landmarks": 1536}
 
 

@@ -79,8 +79,22 @@ def nomic_bert(source, head):
     return config, written
 
 
+def eurobert(source, head):
+    shape = sizes(source)
+    heads = shape["num_attention_heads"]
+    config = hf.EuroBertConfig(**shape, num_key_value_heads=source.choice([1, heads, None]), head_dim=source.choice([None, 2, 8]),
+                               classifier_pooling=source.choice(["late", "mean", "bos"]), hidden_act=source.choice(ACTIVATIONS), rms_norm_eps=source.choice([1e-5, 1e-2]),
+                               attention_bias=source.random() < 0.3, mlp_bias=source.random() < 0.3, pad_token_id=1, bos_token_id=0, eos_token_id=1, mask_token_id=3,
+                               rope_parameters={"rope_theta": source.choice([30.0, 250000.0]), "rope_type": "default"})
+    written = config.to_dict()
+    if source.random() < 0.5:  # the fields of its authors
+        written |= {"rope_theta": config.rope_parameters["rope_theta"], "rope_scaling": None, "clf_pooling": config.classifier_pooling}
+        written = {name: value for name, value in written.items() if name not in ("rope_parameters", "classifier_pooling")}
+    return config, written
+
+
 # A family's config, and its config.json.
-SHAPES = {"modernbert": modernbert, "mpnet": mpnet, "electra": electra, "nomic_bert": nomic_bert}
+SHAPES = {"eurobert": eurobert, "modernbert": modernbert, "mpnet": mpnet, "electra": electra, "nomic_bert": nomic_bert}
 # What the classes of transformers begin with.
 CLASSES = encoder_cases.FAMILIES
 

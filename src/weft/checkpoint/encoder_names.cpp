@@ -54,6 +54,10 @@ HuggingFaceNames hugging_face_names(const EncoderConfig& config, Head head, std:
   }
   if (const models::NameRow* const row = models::row_of(layout.names, parameter, head); row != nullptr) {
     names.ones = row->ones;
+    const std::int64_t pairs = models::key_value_heads(config);
+    if (names.parts.size() == 3 && pairs != config.num_attention_heads) {  // queries, keys, values
+      names.shares = {config.num_attention_heads, pairs, pairs};
+    }
     add_others(names, *row, config.tie_word_embeddings);
   }
   return names;

@@ -5,6 +5,8 @@
 #include <c10/core/GradMode.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <numeric>
 #include <set>
 
 #include "weft/core/error.h"
@@ -39,8 +41,12 @@ at::Tensor part_of_parameter(const at::Tensor& parameter, const HuggingFaceNames
   if (count == 1) {
     return as_in_file(parameter, names);
   }
-  const std::int64_t rows = parameter.size(0) / static_cast<std::int64_t>(count);
-  return as_in_file(parameter.narrow(0, static_cast<std::int64_t>(part) * rows, rows), names);
+  const std::vector<std::int64_t> shares = names.shares.empty() ? std::vector<std::int64_t>(count, 1) : names.shares;
+  const auto own = shares.begin() + static_cast<std::ptrdiff_t>(part);
+  const std::int64_t rows =
+      parameter.size(0) / std::accumulate(shares.begin(), shares.end(), std::int64_t{0});  // of a share
+  return as_in_file(parameter.narrow(0, std::accumulate(shares.begin(), own, std::int64_t{0}) * rows, *own * rows),
+                    names);
 }
 
 /// What is wrong with a tensor that is there, or nothing. `asker` says what asks for the shape.

@@ -16,10 +16,16 @@ namespace weft::models {
 /// What a classification head reads.
 enum class Classifier {
   kPooled,       ///< the pooled first token, one projection (BERT)
-  kFirstToken,   ///< the first token itself, a dense layer with activation, then the projection (RoBERTa)
-  kTransformed,  ///< the first token or the mean of all, through the layers before a vocabulary; so do tags, choices
-                 ///< and answers (ModernBERT)
+  kDense,        ///< the tokens themselves, a dense layer with activation, then the projection (RoBERTa)
+  kTransformed,  ///< the tokens through the layers before a vocabulary; so do tags, choices and answers (ModernBERT)
   kRelay,  ///< half the sum of the relay and each column's largest number, two layers; tags have them, too (fastNLP)
+};
+
+/// What kDense and kTransformed score labels of a text from.
+enum class Pooling {
+  kFirst,   ///< its first token
+  kMean,    ///< the mean of its tokens
+  kScores,  ///< each token, and the text has the mean of their scores (EuroBERT)
 };
 
 /// How the places of an answer are scored.
@@ -36,14 +42,14 @@ struct HeadPlan {
   bool has_pooler = false;  ///< there is one under this head
   Classifier classifier = Classifier::kPooled;
   Answers answers = Answers::kProjection;
-  bool means_tokens = false;     ///< kTransformed: a text is the mean of its tokens
+  Pooling pooling = Pooling::kFirst;
   bool dense_vocabulary = true;  ///< the masked-lm head has a dense layer and a norm before the product
   bool dense_bias = true;        ///< that dense layer has a bias
   bool vocabulary_bias = true;   ///< so has the product
   layers::NormConfig norm = {};
   std::string vocabulary_activation = "gelu";  ///< behind that dense layer
   std::string pooler_activation = "tanh";
-  std::string class_activation = "tanh";  ///< behind the dense layer of Classifier::kFirstToken
+  std::string class_activation = "tanh";  ///< behind the dense layer of Classifier::kDense
   double class_dropout = 0.0;             ///< of what labels of texts are scored from
   double tag_dropout = 0.0;               ///< of what labels of tokens are scored from
   double choice_dropout = 0.0;            ///< of what a choice is scored from

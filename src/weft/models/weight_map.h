@@ -21,6 +21,8 @@ using NamedTensors = std::vector<std::pair<std::string, at::Tensor>>;
 struct HuggingFaceNames {
   /// One name, or the three (query, key, value) whose tensors lie under each other in Weft's.
   std::vector<std::string> parts;
+  /// Rows of each part, as shares of all; empty: parts are equal.
+  std::vector<std::int64_t> shares = {};
   /// Further names that a lone part may have; the first that the file has is read.
   std::vector<std::string> alternatives = {};
   /// Names under which the same values are written once more, for transformers to find them all.

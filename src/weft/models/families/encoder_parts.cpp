@@ -21,7 +21,7 @@ layers::BlockConfig block_of(const EncoderConfig& config, const EncoderOptions& 
   block.layer = layer;
   block.hidden_size = config.hidden_size;
   block.heads = config.num_attention_heads;
-  block.key_value_heads = config.num_attention_heads;
+  block.key_value_heads = key_value_heads(config);
   block.intermediate_size = config.intermediate_size;
   block.maximum_length = config.max_position_embeddings;
   block.attention = given.empty() ? rules.attention(config, options, layer) : given;
@@ -112,7 +112,7 @@ HeadPlan bert_head(const EncoderConfig& config) {
 
 HeadPlan first_token_head(const EncoderConfig& config) {
   HeadPlan plan = bert_head(config);
-  plan.classifier = Classifier::kFirstToken;
+  plan.classifier = Classifier::kDense;
   plan.choice_dropout = config.hidden_dropout_prob;  // BERT alone drops there by its classifier's rate
   return plan;
 }

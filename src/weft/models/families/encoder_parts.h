@@ -36,7 +36,7 @@ layers::SelfAttentionFactory plain_layer(const EncoderConfig& config, const Enco
 StackConfig transformer_stack(const EncoderConfig& config, const EncoderOptions& options);
 /// The config's activation in every head, and its dropout.
 HeadPlan bert_head(const EncoderConfig& config);
-/// The same with Classifier::kFirstToken.
+/// The same with Classifier::kDense.
 HeadPlan first_token_head(const EncoderConfig& config);
 /// Matrices normal(0, initializer_range), without truncation.
 Initializer normal_values(const EncoderConfig& config);

@@ -104,13 +104,18 @@ HeadPlan head_plan(const EncoderConfig& config, Head head) {
   return plan;
 }
 
+std::int64_t key_value_heads(const EncoderConfig& config) {
+  const EncoderRules& rules = encoder_rules(config);
+  return rules.key_value_heads == nullptr ? config.num_attention_heads : rules.key_value_heads(config);
+}
+
 std::int64_t padding_rows(const EncoderConfig& config) {
   const layers::EmbeddingsConfig embeddings = encoder_rules(config).embeddings(config);
   return embeddings.skip_padding ? embeddings.padding_id + 1 : 0;
 }
 
 bool reads_pooler(const HeadPlan& plan, Head head) {
-  const bool pools_choices = plan.classifier == Classifier::kPooled || plan.classifier == Classifier::kFirstToken;
+  const bool pools_choices = plan.classifier == Classifier::kPooled || plan.classifier == Classifier::kDense;
   return (head == Head::kMultipleChoice && pools_choices) ||
          (head == Head::kSequenceClassification && plan.classifier == Classifier::kPooled);
 }

@@ -67,6 +67,8 @@ struct EncoderRules {
   /// Errors: kArgument naming `where`.
   void (*check)(const EncoderConfig& config, std::string_view where) = check_heads;
   layers::EmbeddingsConfig (*embeddings)(const EncoderConfig& config) = bert_embeddings;
+  /// Heads of keys and values, which queries share; null: each head has its own.
+  std::int64_t (*key_value_heads)(const EncoderConfig& config) = nullptr;
   /// The pattern of a layer, where neither the config nor the options name one.
   std::string (*attention)(const EncoderConfig& config, const EncoderOptions& options,
                            std::int64_t layer) = full_attention;
@@ -150,6 +152,9 @@ std::string families_to_start_from();
 /// The whole plan of a validated config.
 Blueprint blueprint(const EncoderConfig& config, Head head, const EncoderOptions& options);
 HeadPlan head_plan(const EncoderConfig& config, Head head);
+
+/// EncoderRules::key_value_heads.
+std::int64_t key_value_heads(const EncoderConfig& config);
 
 /// Rows of the config's position table that hold no position.
 std::int64_t padding_rows(const EncoderConfig& config);

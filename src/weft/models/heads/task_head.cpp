@@ -80,9 +80,9 @@ at::Tensor first_kept(const at::Tensor& hidden, const at::Tensor& keep) {
   return hidden.gather(1, places).select(1, 0);
 }
 
-/// Of the dense layer in front of classes (kFirstToken), or of labels and choices (kRelay); 0 where there is none.
+/// Of the dense layer in front of classes (kDense), or of labels and choices (kRelay); 0 where there is none.
 std::int64_t columns_before_labels(const EncoderConfig& config, Head head, Classifier classifier) {
-  if (classifier == Classifier::kFirstToken) {
+  if (classifier == Classifier::kDense) {
     return head == Head::kSequenceClassification ? config.hidden_size : 0;
   }
   const bool deep = classifier == Classifier::kRelay && projected_width(config, head) > 0;
@@ -164,7 +164,8 @@ at::Tensor EncoderHeadImpl::choices(const StackOutput& rows, const at::Tensor& k
     case Classifier::kRelay:
       return classes(rows, keep, seed);
     case Classifier::kTransformed: {
-      const at::Tensor texts = plan_.means_tokens ? mean_of_tokens(rows.hidden, keep) : first_kept(rows.hidden, keep);
+      const at::Tensor texts =
+          plan_.pooling == Pooling::kMean ? mean_of_tokens(rows.hidden, keep) : first_kept(rows.hidden, keep);
       return projection(transformed(texts, plan_.choice_dropout, seed));
     }
     default:
@@ -177,15 +178,25 @@ at::Tensor EncoderHeadImpl::classes(const StackOutput& rows, const at::Tensor& k
   if (plan_.classifier == Classifier::kRelay) {
     return deep_scores(relay_and_largest(rows, keep), seed);
   }
-  if (plan_.classifier == Classifier::kTransformed) {
-    const at::Tensor texts = plan_.means_tokens ? mean_of_tokens(hidden, keep) : hidden.select(1, 0);
-    return projection(transformed(texts, plan_.class_dropout, seed));
-  }
   if (plan_.classifier == Classifier::kPooled) {
     return projection(drop(pooled(hidden), plan_.class_dropout, seed, 1));
   }
-  const at::Tensor first = dense(drop(hidden.select(1, 0), plan_.class_dropout, seed, 1));
-  return projection(drop(activated(first, plan_.class_activation), plan_.class_dropout, seed, 2));
+  switch (plan_.pooling) {
+    case Pooling::kMean:
+      return class_scores(mean_of_tokens(hidden, keep), seed);
+    case Pooling::kScores:
+      return mean_of_tokens(class_scores(hidden, seed), keep);
+    default:
+      return class_scores(hidden.select(1, 0), seed);
+  }
+}
+
+at::Tensor EncoderHeadImpl::class_scores(const at::Tensor& x, std::uint64_t seed) {
+  if (plan_.classifier == Classifier::kTransformed) {
+    return projection(transformed(x, plan_.class_dropout, seed));
+  }
+  const at::Tensor deep = dense(drop(x, plan_.class_dropout, seed, 1));
+  return projection(drop(activated(deep, plan_.class_activation), plan_.class_dropout, seed, 2));
 }
 
 at::Tensor EncoderHeadImpl::answers(const at::Tensor& hidden, const at::Tensor& question, std::uint64_t seed) {

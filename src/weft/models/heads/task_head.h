@@ -30,9 +30,9 @@ class EncoderHeadImpl : public torch::nn::Module {
   const HeadPlan& plan() const noexcept { return plan_; }
 
   layers::Linear pooler{nullptr};  ///< D -> D
-  layers::Linear dense{nullptr};   ///< D -> hidden: before the vocabulary, the classes (kFirstToken) or all scores
+  layers::Linear dense{nullptr};   ///< D -> hidden: before the vocabulary, the classes (kDense) or all scores
                                    ///< (kTransformed); D -> intermediate before labels and choices (kRelay)
-  layers::Norm norm{nullptr};      ///< behind that dense layer, but for kFirstToken and kRelay; behind feed_forward
+  layers::Norm norm{nullptr};      ///< behind that dense layer, but for kDense and kRelay; behind feed_forward
   layers::FeedForward feed_forward{nullptr};  ///< of Answers::kFeedForward
   layers::Linear projection{nullptr};         ///< to labels, 1 (choices) or 2 (answers)
   at::Tensor decoder;                         ///< [V, D] unless tied
@@ -41,6 +41,8 @@ class EncoderHeadImpl : public torch::nn::Module {
  private:
   at::Tensor pooled(const at::Tensor& hidden);
   at::Tensor classes(const StackOutput& rows, const at::Tensor& keep, std::uint64_t seed);
+  /// Of kDense and kTransformed, for each row of x [..., D].
+  at::Tensor class_scores(const at::Tensor& x, std::uint64_t seed);
   at::Tensor tags(const at::Tensor& hidden, std::uint64_t seed);
   /// One score a row.
   at::Tensor choices(const StackOutput& rows, const at::Tensor& keep, std::uint64_t seed);

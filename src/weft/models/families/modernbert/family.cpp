@@ -92,7 +92,7 @@ HeadPlan modernbert_head(const EncoderConfig& config) {
   const ModernbertFields& own = modern_of(config);
   HeadPlan plan = bert_head(config);
   plan.classifier = Classifier::kTransformed;
-  plan.means_tokens = own.classifier_pooling == "mean";
+  plan.pooling = own.classifier_pooling == "mean" ? Pooling::kMean : Pooling::kFirst;
   plan.vocabulary_activation = own.classifier_activation;
   plan.dense_bias = own.classifier_bias;
   plan.vocabulary_bias = own.decoder_bias;
