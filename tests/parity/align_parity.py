@@ -29,8 +29,10 @@ SHAPE = {"d_model": 32, "encoder_layers": 2, "decoder_layers": 3, "encoder_atten
          "decoder_ffn_dim": 48, "max_position_embeddings": 128, "attn_implementation": "eager"}
 
 
-def randomised(model):
+def randomised(kind, config):
+    """A model whose every number is the same each time: positions and norms as the class begins, all else large."""
     torch.manual_seed(5)
+    model = kind(config)
     for name, parameter in model.named_parameters():
         if "embed_positions" not in name and "norm" not in name:
             parameter.data = 0.4 * torch.randn(parameter.shape)
@@ -65,7 +67,7 @@ def make_marian(folder):
     pad = tokenizer.pad_token_id
     config = hf.MarianConfig(vocab_size=sizes[0], decoder_vocab_size=sizes[1], share_encoder_decoder_embeddings=False, pad_token_id=pad, eos_token_id=0,
                              decoder_start_token_id=pad, **SHAPE)
-    model = randomised(hf.MarianMTModel(config))
+    model = randomised(hf.MarianMTModel, config)
     model.save_pretrained(folder)
 
     def sides(source, target):
@@ -81,7 +83,7 @@ def make_bart(folder):
     tokenizer = hf.RobertaTokenizerFast.from_pretrained(folder)
     config = hf.BartConfig(vocab_size=len(tokenizer) + 4, pad_token_id=tokenizer.pad_token_id, bos_token_id=tokenizer.bos_token_id, eos_token_id=tokenizer.eos_token_id,
                            decoder_start_token_id=tokenizer.eos_token_id, **SHAPE)
-    model = randomised(hf.BartForConditionalGeneration(config))
+    model = randomised(hf.BartForConditionalGeneration, config)
     model.save_pretrained(folder)
 
     def sides(source, target):
