@@ -8,14 +8,22 @@ import shutil
 from seed_directories import FIXTURES, TOKENIZERS, Seed, write_safetensors
 
 SHAPE = ["--d-model", "16", "--encoder-layers", "2", "--decoder-layers", "1", "--encoder-attention-heads", "2", "--decoder-attention-heads", "2",
-         "--encoder-ffn-dim", "16", "--decoder-ffn-dim", "16", "--max-source-positions", "48", "--init-std", "0.3"]
+         "--encoder-ffn-dim", "16", "--decoder-ffn-dim", "16", "--max-source-positions", "48"]
+LARGE = ["--init-std", "0.3"]
 FAMILIES = {
-    "marian": ("pairs/marian-codes", []),
-    "bart": ("tokenizers/roberta", []),
-    "pegasus": ("pairs/pegasus", []),
-    "bigbird_pegasus": ("pairs/bigbird_pegasus", ["--block-size", "4", "--num-random-blocks", "1"]),
-    "led": ("tokenizers/roberta", ["--attention-window", "8", "--max-target-positions", "20"]),
+    "marian": ("pairs/marian-codes", LARGE),
+    "bart": ("tokenizers/roberta", LARGE),
+    "pegasus": ("pairs/pegasus", LARGE),
+    "bigbird_pegasus": ("pairs/bigbird_pegasus", ["--block-size", "4", "--num-random-blocks", "1", *LARGE]),
+    "led": ("tokenizers/roberta", ["--attention-window", "8", "--max-target-positions", "20", *LARGE]),
+    "t5": ("languages/t5", ["--d-kv", "8"]),
+    "umt5": ("languages/t5", ["--d-kv", "8", "--feed-forward-proj", "gated-gelu"]),
+    "longt5": ("languages/t5", ["--d-kv", "8", "--local-radius", "5"]),
+    "mbart": ("languages/mbart", LARGE),
+    "m2m_100": ("languages/m2m_100", LARGE),
 }
+TARGETS = {"marian": "de", "mbart": "en_XX", "m2m_100": "en"}
+FRAMED = ("mbart", "m2m_100")  # whose texts are not aligned
 SETTINGS = {"num_beams": 2, "max_length": 8, "early_stopping": True, "length_penalty": 0.8, "no_repeat_ngram_size": 2, "bad_words_ids": [[3], [4, 5]],
             "sequence_bias": [[[6], -2.5]], "suppress_tokens": [5], "forced_eos_token_id": 0, "renormalize_logits": True, "max_new_tokens_per_source": "2:16",
             "exponential_decay_length_penalty": [4, 1.1]}
@@ -50,8 +58,13 @@ def make_family(family):
 
 
 def family_commands(family):
-    code = ["--target-lang", "de"] if family == "marian" else []
+    code = ["--target-lang", TARGETS[family]] if family in TARGETS else []
     from_code = ["--source-lang", "fr"] if family == "marian" else []
+
+    def align(model, directory):
+        return [["align", model, *code, "--source", directory / "lines.txt", "--target", directory / "lines.txt", "--gold", directory / "gold.pharaoh",
+                 "--reverse", model, *from_code, "--skip-long"],
+                ["align", model, *code, "--file", directory / "pairs.tsv", "--layer", "0", "--shift", "--skip-long", "--json"]]
 
     def commands(directory, out):
         model = directory / "model"
@@ -61,9 +74,7 @@ def family_commands(family):
                 [*translate, "--file", directory / "lines.jsonl", "--out", out.with_suffix(".csv")],
                 [*translate, "--file", directory / "table.csv", "--json"], ["summarize", model, "--truncate", "--file", directory / "lines.txt"],
                 ["generate", model, "--input", directory / "sources.safetensors", "--output", out], ["generate", model, "--print-settings"],
-                ["align", model, *code, "--source", directory / "lines.txt", "--target", directory / "lines.txt", "--gold", directory / "gold.pharaoh",
-                 "--reverse", model, *from_code, "--skip-long"],
-                ["align", model, *code, "--file", directory / "pairs.tsv", "--layer", "0", "--shift", "--skip-long", "--json"],
+                *([] if family in FRAMED else align(model, directory)),
                 ["forward", model, "--input", directory / "pair.safetensors", "--output", out], ["convert", model, "--length", "60", "--out", out],
                 ["init", "--config", model, "--tokenizer", model, "--out", out]]
 
