@@ -11,7 +11,6 @@ TRAILING = re.compile(r"\s*[^\s/].*//")
 WALK = re.compile(r"^### Walk: `([^`]+)`.*at most (\d+) files")
 STEP = re.compile(r"^\d+\. `([^`]+\.(?:h|cpp|inc))`")
 RECIPES = {"mechanism": "add-a-mechanism", "model family": "add-a-model", "task": "add-a-task", "command": "add-a-command"}
-FAMILY_FILE = "src/weft/models/families/{}/family.cpp"
 
 
 def percentile(values, share):
@@ -73,12 +72,15 @@ def function_rows(functions):
 def family_rows(files, root):
     """What names families outside of their folders, and what the last ones to come touched there."""
     yield "places outside of families' folders that know one", sum(1 for _ in family_rules.offences(files)), "0"
-    names = ["_".join(words) for words in sorted(family_rules.families(files))]
+    known_by = {"_".join(words): places for words, places in family_rules.places(files).items()}
+    if known_by:
+        most = max(sorted(known_by), key=lambda name: len(known_by[name]))
+        yield f"generic files that name a family, at most ({most})", len(known_by[most]), "3"
     if not additions.is_whole(root):
         yield "files outside its folder that the last family touched", "no whole history here", "3"
         return
-    for name, commit, touched in additions.youngest(root, {name: FAMILY_FILE.format(name) for name in names}):
-        yield f"files outside its folder that {name} touched ({commit})", len(touched), "3"
+    for addition in additions.of_families(root, files)[-3:]:
+        yield f"files outside its folder that {', '.join(addition.names)} touched ({addition.commit[:8]})", len(addition.lines), "3"
 
 
 def path_rows(documents):

@@ -31,18 +31,51 @@ def families(files):
     return {tuple(name.split("_")) for name in ROW.findall(listed.text if listed else "") if name not in OWN}
 
 
+def kinds_of_names(files, names):
+    """Names that an identifier may not have: the families', but for those of mechanisms."""
+    return names - {tuple(match.group(1).split("_")) for file in files if (match := MECHANISM.match(file.path))}
+
+
+def in_pieces(line):
+    """A line of code without its comment."""
+    return [piece for piece in PIECE.findall(line) if not piece.startswith(("//", "/*"))]
+
+
 def offences(files):
     """Those of the sources outside of families' folders."""
     names = families(files)
-    kinds = names - {tuple(match.group(1).split("_")) for file in files if (match := MECHANISM.match(file.path))}
+    kinds = kinds_of_names(files, names)
     for file in files:
         if file.is_cpp and file.room in ROOMS and not file.path.startswith(FOLDER):
             for number, line in enumerate(file.lines, start=1):
-                pieces = [piece for piece in PIECE.findall(line) if not piece.startswith(("//", "/*"))]
+                pieces = in_pieces(line)
                 if COMPARED.search("".join(pieces)):
                     yield Offence(file.path, number, RULE, "found a comparison of model_type; ask the family or its blueprint")
                 for name in sorted(set(named(line, pieces, names, kinds))):
                     yield Offence(file.path, number, RULE, f"found {name}; what is one family's belongs in {FOLDER}")
+
+
+def places(files):
+    """{family, in words: the generic sources, each with its header, that name it}: its row, its tokeniser, and what the rule lets past."""
+    names = families(files)
+    kinds = kinds_of_names(files, names)
+    found = {name: set() for name in names}
+    for file in files:
+        if file.is_cpp and (file.room in ROOMS or file.room == "text"):
+            if tuple(file.path.removeprefix(FOLDER).split("/")[0].split("_")) in names:
+                continue  # a family may begin with the rules of another
+            for line in file.lines:
+                for piece in named(line, in_pieces(line), names, kinds):
+                    words = tuple(word.lower() for part in re.split(r"[-_]", piece.strip('"')) for word in CAMEL.split(part) if word)
+                    for name in longest(words, names):
+                        found[name].add(file.path.rsplit(".", 1)[0])
+    return found
+
+
+def longest(words, names):
+    """The names among the words, but for those that lie in a longer one."""
+    hits = {(i, i + len(name)): name for name in names for i in range(len(words)) if words[i : i + len(name)] == name}
+    return {name for (a, b), name in hits.items() if not any(c <= a and b <= d and (c, d) != (a, b) for c, d in hits)}
 
 
 def check(files, exceptions):
