@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ids and decoded text of Marian's, Pegasus', BigBird-Pegasus', BART's and LED's tokenisers against transformers and the SentencePiece library.
+"""Ids and decoded text of Marian's, Pegasus', BigBird-Pegasus', BART's, LED's and M2M100's tokenisers against transformers and the SentencePiece library.
 
 Small models are trained here, on captions of WEFT_DATA/multi30k where that is there; WEFT_DATA/tokenizers adds two of full size.
 Known faults of the reference, which Weft does not have, are counted and printed:
@@ -7,7 +7,6 @@ Known faults of the reference, which Weft does not have, are counted and printed
   and cannot read BigBird-Pegasus' spiece.model: there the SentencePiece library, with which the models were trained, is the reference.
 Usage: tests/parity/seq2seq_tokenizers_parity.py [TEXTS]
 """
-import io
 import json
 import os
 import pathlib
@@ -18,39 +17,20 @@ import tempfile
 
 import sentencepiece
 from sentencepiece.sentencepiece_model_pb2 import ModelProto
-from transformers import BartTokenizer, MarianTokenizer, PegasusTokenizer
+from transformers import BartTokenizer, M2M100Tokenizer, MarianTokenizer, PegasusTokenizer
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import tokenizers_parity  # noqa: E402
+import vocabularies  # noqa: E402
+from tokenizers_parity import write  # noqa: E402
+from vocabularies import train  # noqa: E402
 
 PROGRAM = tokenizers_parity.PROGRAM
 SOURCE = ["The loom weaves the thread, and the thread weaves the cloth.", "Hello, world: weaving threads, twice! It's 12 o'clock.",
           "She said 'well' and we'll see what the weavers weave.", "A man in a blue shirt walks over the bridge."] * 6
 TARGET = ["Der Webstuhl webt den Faden, und der Faden webt das Tuch.", "Hallo, Welt: Fäden weben, zweimal! Es ist 12 Uhr.",
           "Über den Fluß führt eine Brücke.", "Ein Mann in blauem Hemd geht über die Brücke."] * 6
-RULES = [("Ａ", "A"), ("ﬁ", "fi"), ("…", "..."), ("\u3000", " "), ("\t", " "), ("\n", " "), ("½", "1/2"), ("\u200b", " ")]
 MARIAN_PIECES = [">>de<<", ">>fr<<", "<eop>", "</s>", "<unk>", "<pad>", "<s>", ">>", "<<", ">>xx<<", ">>a b<<", "▁", "<mask_1>", "<mask_2>", "<unk_7>", "<n>"]
-
-
-def train(lines, size, kind="unigram", **settings):
-    """A SentencePiece model as a protobuf; few lines get few characters that become others, because Unicode's rules take 240 KB."""
-    output = io.BytesIO()
-    with tempfile.NamedTemporaryFile("w", suffix=".tsv", encoding="utf-8") as rules:
-        if len(lines) < 100:
-            rules.write("".join(" ".join(f"{ord(c):X}" for c in old) + "\t" + " ".join(f"{ord(c):X}" for c in new) + "\n" for old, new in RULES))
-            settings = {name: value for name, value in settings.items() if name != "normalization_rule_name"} | {"normalization_rule_tsv": rules.name}
-        rules.flush()
-        sentencepiece.SentencePieceTrainer.train(sentence_iterator=iter(lines), model_writer=output, vocab_size=size, model_type=kind,
-                                                 hard_vocab_limit=False, minloglevel=2, **settings)
-    return ModelProto.FromString(output.getvalue())
-
-
-def write(directory, files):
-    directory.mkdir(parents=True, exist_ok=True)
-    for name, content in files.items():
-        if not isinstance(content, bytes):
-            content = (json.dumps(content, ensure_ascii=False, indent=0) + "\n").encode()
-        (directory / name).write_bytes(content)
 
 
 def marian_files(source, target, separate=False, codes=(), **config):
@@ -149,6 +129,8 @@ def cases(data):
         roberta = {"vocab.json": files["roberta-base-vocab.json"], "merges.txt": files["gpt2-roberta-merges.txt"]}
         for name in ("Bart", "LED"):
             found[name.lower()] = (roberta | {"tokenizer_config.json": {"tokenizer_class": f"{name}Tokenizer"}}, BartTokenizer)
+        config = {"tokenizer_class": "M2M100Tokenizer", "src_lang": "de", "tgt_lang": "fr"}
+        found["m2m_100"] = (vocabularies.pairs_with_table(data) | {"tokenizer_config.json": config}, M2M100Tokenizer)
     return found
 
 
@@ -163,7 +145,7 @@ def request(generator, lines, size):
 
 
 def reference(tokenizer, asked):
-    both = isinstance(tokenizer, MarianTokenizer)
+    both = isinstance(tokenizer, (MarianTokenizer, M2M100Tokenizer))
     source = tokenizer(asked["text"])["input_ids"]
     return {"source": source, "target": tokenizer(text_target=asked["text"])["input_ids"] if both else source,
             "decoded": tokenizer.decode(asked["ids"], skip_special_tokens=True).strip(), "all": tokenizer.decode(asked["ids"]).strip()}
@@ -193,11 +175,12 @@ def compare(name, files, kind, count, generator, lines):
         size = len(tokenizer)
         requests = [request(generator, lines, size) for _ in range(count)]
         first, *found = answers(directory, requests)
-        failures = [] if first["vocabulary_size"] == size else [f"vocabulary of {first['vocabulary_size']}, expected {size}"]
+        whole = size + len(getattr(tokenizer, "lang_code_to_id", ()))  # M2M100's codes, which len() leaves out
+        failures = [] if first["vocabulary_size"] == whole else [f"vocabulary of {first['vocabulary_size']}, expected {whole}"]
         for asked, answer in zip(requests, found, strict=True):
             expected = reference(tokenizer, asked)
             failures += [f"{asked!r}: {key} {answer.get(key)!r}, expected {value!r}" for key, value in expected.items() if answer.get(key) != value][:1]
-        print(f"{name}: {count} texts, {len(failures)} differ")
+        print(f"{name}: {count} texts, {len(failures)} differ", flush=True)
         for failure in failures[:3]:
             print(f"  {failure[:900]}")
         if name == "pegasus":
@@ -207,7 +190,7 @@ def compare(name, files, kind, count, generator, lines):
 
 def main():
     data = pathlib.Path(os.environ["WEFT_DATA"]) if "WEFT_DATA" in os.environ else None
-    count = int(sys.argv[1]) if len(sys.argv) > 1 else 4000
+    count = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000
     seed = random.randrange(1 << 32)
     print(f"seed {seed}")
     generator = random.Random(seed)

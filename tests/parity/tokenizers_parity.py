@@ -1,21 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ids, offsets, types, windows and decoded text against the tokenisers of transformers, on books and on fuzzed Unicode.
+"""Ids, offsets, types, windows and decoded text against the tokenisers of transformers: 10,000 lines of books, captions and code, and as many texts of
+fuzzed Unicode, for each vocabulary; empty and long texts and each control character besides.
 
-Vocabularies come from WEFT_DATA/tokenizers and lines from WEFT_DATA/books; without WEFT_DATA there is nothing to compare.
-Usage: tests/parity/tokenizers_parity.py [LINES]
+Vocabularies come from WEFT_DATA/tokenizers, or are made or trained by vocabularies.py; lines from WEFT_DATA/books and WEFT_DATA/multi30k. Without WEFT_DATA
+there is nothing to compare.
+Usage: tests/parity/tokenizers_parity.py [--count TEXTS] [--seed S] [NAME...]
 """
+import argparse
 import json
 import os
 import pathlib
 import random
-import shutil
 import subprocess
 import sys
 import tempfile
 
-from transformers import BertTokenizer, BigBirdTokenizer, CamembertTokenizer, DistilBertTokenizer, ElectraTokenizer, MPNetTokenizer, PreTrainedTokenizerFast, RobertaTokenizer, XLMRobertaTokenizer
+from transformers import (BertTokenizer, BigBirdTokenizer, CamembertTokenizer, DistilBertTokenizer, ElectraTokenizer, GPT2Tokenizer, MBart50Tokenizer,
+                          MPNetTokenizer, NllbTokenizer, PreTrainedTokenizerFast, RobertaTokenizer, T5Tokenizer, XLMRobertaTokenizer)
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests/parity"))
+
+import vocabularies  # noqa: E402
+
 PROGRAM = os.environ.get("WEFT_TEST_TEXT", str(ROOT / "build/release/bin/test_text"))
 MASK = {"lstrip": True, "rstrip": False, "single_word": False, "normalized": False}
 ROBERTA_FILES = {"roberta-base-vocab.json": "vocab.json", "gpt2-roberta-merges.txt": "merges.txt"}
@@ -47,11 +54,44 @@ CASES = {
     "distilbert": (DistilBertTokenizer, {"bert-base-cased-vocab.txt": "vocab.txt"}, {
         "tokenizer_config.json": {"tokenizer_class": "DistilBertTokenizer", "do_lower_case": False}}),
     "electra": (ElectraTokenizer, {"bert-base-uncased-vocab.txt": "vocab.txt"}, {"config.json": {"model_type": "electra"}}),
-    "mpnet": (MPNetTokenizer, {str(ROOT / "tests/fixtures/tokenizers/mpnet" / name): name for name in ("vocab.txt", "tokenizer_config.json")}, {}),
-    # No vocabulary of it is at hand: a small one of the same parts.
-    "modernbert": (PreTrainedTokenizerFast, {str(ROOT / "tests/fixtures/tokenizers/modernbert" / name): name for name in ("tokenizer.json", "tokenizer_config.json")}, {}),
-    "t5": (PreTrainedTokenizerFast, {"t5-small-tokenizer.json": "tokenizer.json"}, {}),
+    "nomic_bert": (BertTokenizer, {"bert-base-uncased-vocab.txt": "vocab.txt"}, {"config.json": {"model_type": "nomic_bert"}}),
+    "jina_bert": (BertTokenizer, {"bert-base-uncased-vocab.txt": "vocab.txt"}, {"config.json": {"model_type": "bert", "position_embedding_type": "alibi"}}),
+    "gpt2": (GPT2Tokenizer, {"gpt2-vocab.json": "vocab.json", "gpt2-roberta-merges.txt": "merges.txt"}, {"tokenizer_config.json": {"tokenizer_class": "GPT2Tokenizer"}}),
+    "t5-released": (PreTrainedTokenizerFast, {"t5-small-tokenizer.json": "tokenizer.json"}, {}),
+    "mbart": (vocabularies.MBart, FAIRSEQ_FILES, {"tokenizer_config.json": {"tokenizer_class": "MBartTokenizer", "src_lang": "de_DE"}}),
+    "mbart50": (MBart50Tokenizer, FAIRSEQ_FILES, {"tokenizer_config.json": {"tokenizer_class": "MBart50Tokenizer", "src_lang": "de_DE"}}),
 }
+
+
+def made_cases(data):
+    """Class and files of families whose vocabularies are not at hand."""
+    released = data / "tokenizers"
+    fairseq = {"sentencepiece.bpe.model": vocabularies.pieces_of_captions(data)}
+    t5, bytes_too = vocabularies.t5(data), vocabularies.t5(data, byte_fallback=True)
+    with tempfile.TemporaryDirectory() as folder:
+        nllb = vocabularies.nllb(data, pathlib.Path(folder))
+    return {
+        "mpnet": (MPNetTokenizer, {"vocab.txt": vocabularies.mpnet((released / "bert-base-uncased-vocab.txt").read_bytes())}
+                  | {"tokenizer_config.json": {"tokenizer_class": "MPNetTokenizer"}}),
+        "modernbert": (PreTrainedTokenizerFast, vocabularies.modernbert((released / "gpt2-vocab.json").read_bytes(), (released / "gpt2-roberta-merges.txt").read_bytes())),
+        "t5": (T5Tokenizer, {"spiece.model": t5, "tokenizer_config.json": {"tokenizer_class": "T5Tokenizer"}}),
+        "mt5": (T5Tokenizer, {"spiece.model": bytes_too, "tokenizer_config.json": {"tokenizer_class": "T5Tokenizer", "extra_ids": 0}}),
+        "umt5": (T5Tokenizer, {"spiece.model": bytes_too, "tokenizer_config.json": {"tokenizer_class": "T5Tokenizer", "extra_ids": 300}}),
+        "xlm-roberta-trained": (XLMRobertaTokenizer, fairseq | {"tokenizer_config.json": {"tokenizer_class": "XLMRobertaTokenizer"},
+                                                               "special_tokens_map.json": {"mask_token": {"content": "<mask>", **MASK}}}),
+        "camembert-trained": (CamembertTokenizer, fairseq | {"tokenizer_config.json": {"tokenizer_class": "CamembertTokenizer"}}),
+        "mbart-trained": (vocabularies.MBart, fairseq | {"tokenizer_config.json": {"tokenizer_class": "MBartTokenizer", "src_lang": "cs_CZ"}}),
+        "mbart50-trained": (MBart50Tokenizer, fairseq | {"tokenizer_config.json": {"tokenizer_class": "MBart50Tokenizer", "src_lang": "fr_XX"}}),
+        "nllb": (NllbTokenizer, nllb),
+    }
+
+
+def cases(data):
+    found = {name: (kind, {target: (data / "tokenizers" / source).read_bytes() for source, target in files.items()} | extra)
+             for name, (kind, files, extra) in CASES.items()}
+    return found | made_cases(data)
+
+
 PIECES = (
     ["a", "B", "hello", " ", "  ", "\n", "\t", "\r\n", "\u00a0", "\u3000", "é", "e\u0301", "Å", "ß", "İ", "ı", "中文", "日本", "한국", "ไทย"]
     + ["😀", "👩‍👩‍👧", "🇫🇷", "\u200b", "\u200d", "\ufeff", "\ufffd", "\x00", "\x01", "\x7f", "\u0085", "\u2028", "\uffff", "\U0010ffff"]
@@ -147,14 +187,18 @@ def answers(directory, requests):
     return [json.loads(line) for line in (directory / "answers.jsonl").open(encoding="utf-8")]
 
 
-def compare(name, data, requests):
-    tokenizer_class, files, extra = CASES[name]
+def write(directory, files):
+    directory.mkdir(parents=True, exist_ok=True)
+    for name, content in files.items():
+        if not isinstance(content, bytes):
+            content = (json.dumps(content, ensure_ascii=False, indent=0) + "\n").encode()
+        (directory / name).write_bytes(content)
+
+
+def compare(name, tokenizer_class, files, requests):
     with tempfile.TemporaryDirectory() as folder:
         directory = pathlib.Path(folder)
-        for source, target in files.items():
-            shutil.copy(data / "tokenizers" / source, directory / target)
-        for target, content in extra.items():
-            (directory / target).write_text(json.dumps(content))
+        write(directory, files)
         tokenizer = tokenizer_class.from_pretrained(directory)
         first, *found = answers(directory, requests)
     failures = [] if first["vocabulary_size"] == len(tokenizer) else [f"vocabulary of {first['vocabulary_size']}, expected {len(tokenizer)}"]
@@ -162,26 +206,43 @@ def compare(name, data, requests):
         problem = difference(request, answer, reference(tokenizer, request))
         if problem:
             failures.append(f"{request!r}: {problem}")
-    print(f"{name}: {len(requests)} texts, {len(failures)} differ")
+    print(f"{name}: {len(requests)} texts, {len(failures)} differ", flush=True)
     for failure in failures[:3]:
         print(f"  {failure[:600]}")
     return len(failures)
 
 
+def hard_texts(lines):
+    """Empty and long ones, words that are longer than a model takes, and each control character inside and around a word."""
+    controls = [chr(point) for point in (*range(0x20), *range(0x7f, 0xa1), 0xad, *range(0x200b, 0x2010), *range(0x2028, 0x2030), 0x2060, 0xfeff, 0xfff9)]
+    texts = ["", " ", "\n\n", "a" * 5000, "\u4e2d" * 3000, "e\u0301" * 2000, " " * 3000, "".join(controls), " ".join(PIECES * 30), "\n".join(lines[:600])]
+    return texts + [text for control in controls for text in (control, f"a{control}b", f"{control} the {control}")]
+
+
+def drawn_lines(data, generator, count):
+    """Lines of books, captions of four languages, and code and documents of this project, a third each."""
+    books = sorted((data / "books/train").glob("*.md"))
+    code = [path for folder in ("src", "rust", "docs", "tests/cli") for path in sorted((ROOT / folder).rglob("*")) if path.suffix in (".cpp", ".h", ".rs", ".md", ".py")]
+    sources = [[line for path in paths for line in path.read_text(encoding="utf-8").splitlines() if line.strip()] for paths in (books[:20], code)]
+    sources.append(vocabularies.captions(data))
+    return [line for source in sources for line in generator.sample(source, min(-(-count // 3), len(source)))]
+
+
 def main():
-    data = os.environ.get("WEFT_DATA")
-    if data is None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*", help="vocabularies; without them all")
+    parser.add_argument("--count", type=int, default=10_000, help="texts of both kinds")
+    parser.add_argument("--seed", type=int, default=random.randrange(1 << 32))
+    options = parser.parse_args()
+    if "WEFT_DATA" not in os.environ:
         print("tokenizers_parity: skipped, WEFT_DATA is not set")
         return 0
-    count = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000
-    seed = random.randrange(1 << 32)
-    print(f"seed {seed}")
-    generator = random.Random(seed)
-    books = sorted((pathlib.Path(data) / "books/train").glob("*.md"))
-    lines = [line for book in books[:20] for line in book.read_text(encoding="utf-8").splitlines() if line.strip()]
-    requests = [{"text": line, "special_tokens": True} for line in generator.sample(lines, min(count, len(lines)))]
-    requests += [random_request(generator, lines) for _ in range(count)]
-    return 1 if sum(compare(name, pathlib.Path(data), requests) for name in CASES) else 0
+    print(f"seed {options.seed}", flush=True)
+    data, generator = pathlib.Path(os.environ["WEFT_DATA"]), random.Random(options.seed)
+    lines = drawn_lines(data, generator, options.count)
+    requests = [{"text": text, "special_tokens": True} for text in [*lines, *hard_texts(lines)]]
+    requests += [random_request(generator, lines) for _ in range(options.count)]
+    return 1 if sum(compare(name, *case, requests) for name, case in cases(data).items() if not options.names or name in options.names) else 0
 
 
 if __name__ == "__main__":
