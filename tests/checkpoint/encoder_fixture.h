@@ -33,12 +33,13 @@ inline std::vector<EncoderKind> encoder_kinds() {
   std::vector<EncoderKind> kinds;
   for (const char* family :
        {"bert", "roberta", "xlm-roberta", "camembert", "distilbert", "modernbert", "mpnet", "electra", "nomic_bert",
-        "eurobert", "longformer", "big_bird", "nystromformer", "nystrom_landmarks"}) {
+        "eurobert", "esm", "longformer", "big_bird", "nystromformer", "nystrom_landmarks"}) {
     for (const char* head : {"none", "masked-lm", "sequence-classification", "token-classification",
                              "question-answering", "multiple-choice"}) {
       const bool is_about_one_text =
           head != std::string("question-answering") && head != std::string("multiple-choice");
-      const bool has_no_others = family == std::string("nomic_bert") || family == std::string("eurobert");
+      const bool has_no_others =
+          family == std::string("nomic_bert") || family == std::string("eurobert") || family == std::string("esm");
       if (is_about_one_text || !has_no_others) {
         kinds.push_back({family, head});
       }

@@ -23,6 +23,7 @@ FAMILIES = {
     "electra": ("bert", ["--max-position-embeddings", "62", "--embedding-size", "16"]),
     "nomic_bert": ("bert", ["--max-position-embeddings", "62"]),
     "eurobert": ("modernbert", ["--max-position-embeddings", "62", "--num-key-value-heads", "1"]),
+    "esm": ("esm", ["--max-position-embeddings", "62"]),
     "longformer": ("roberta", ["--max-position-embeddings", "64", "--attention-window", "8"]),
     "littlebird": ("bert", ["--max-position-embeddings", "62", "--block-size", "4", "--num-latents", "3"]),
     "etc": ("bert", ["--max-position-embeddings", "62", "--local-radius", "6"]),
@@ -31,7 +32,7 @@ FAMILIES = {
     "nystromformer": ("big_bird", ["--max-position-embeddings", "62", "--num-landmarks", "6", "--conv-kernel-size", "5"]),
 }
 # Heads that transformers has not got for a family.
-WITHOUT = {family: {"question-answering", "multiple-choice"} for family in ("nomic_bert", "eurobert")}
+WITHOUT = {family: {"question-answering", "multiple-choice"} for family in ("nomic_bert", "eurobert", "esm")}
 TEXT = "the loom weaves the thread, and we'll see."
 
 

@@ -62,9 +62,9 @@ TEST(EncoderConfig, RefusesWhatDoesNotGoTogether) {
 }
 
 TEST(EncoderConfig, KnowsThePublishedSizes) {
-  for (const char* family :
-       {"bert", "roberta", "longformer", "big_bird", "nystromformer", "littlebird", "etc", "star_transformer",
-        "xlm-roberta", "camembert", "distilbert", "modernbert", "mpnet", "electra", "nomic_bert", "jina_bert", "eurobert"}) {
+  for (const char* family : {"bert", "roberta", "longformer", "big_bird", "nystromformer", "littlebird", "etc",
+                             "star_transformer", "xlm-roberta", "camembert", "distilbert", "modernbert", "mpnet",
+                             "electra", "nomic_bert", "jina_bert", "eurobert", "esm"}) {
     EXPECT_NO_THROW(validate(base_config(family), family));
   }
   EXPECT_EQ(base_config("bert").maximum_length(), 512);
@@ -83,6 +83,7 @@ TEST(EncoderConfig, KnowsThePublishedSizes) {
   EXPECT_EQ(base_config("nomic_bert").maximum_length(), 2048);
   EXPECT_EQ(base_config("jina_bert").maximum_length(), 8192);
   EXPECT_EQ(base_config("eurobert").maximum_length(), 8192);
+  EXPECT_EQ(base_config("esm").maximum_length(), 1026);
   test::expect_error(ErrorKind::kArgument, {"longformer", "'gpt2'"}, [] { base_config("gpt2"); });
 }
 
@@ -96,7 +97,7 @@ TEST(EncoderTypes, AreThoseOfTheFamilyTable) {
   EXPECT_EQ(names, std::vector<std::string_view>(kEncoderTypes.begin(), kEncoderTypes.end()));
   EXPECT_EQ(encoder_types(" and "),
             "bert, roberta, longformer, big_bird, nystromformer, littlebird, etc, star_transformer, xlm-roberta, "
-            "camembert, distilbert, modernbert, mpnet, electra, nomic_bert, jina_bert and eurobert");
+            "camembert, distilbert, modernbert, mpnet, electra, nomic_bert, jina_bert, eurobert and esm");
 }
 
 // The room of text has that table, and sees none of models.

@@ -211,7 +211,7 @@ TEST_P(EncoderFamilies, RefusesWhatDoesNotFit) {
 INSTANTIATE_TEST_SUITE_P(Families, EncoderFamilies,
                          ::testing::Values("bert", "roberta", "longformer", "big_bird", "nystromformer", "littlebird",
                                            "etc", "star_transformer", "distilbert", "modernbert", "mpnet", "electra",
-                                           "nomic_bert", "jina_bert", "eurobert"),
+                                           "nomic_bert", "jina_bert", "eurobert", "esm"),
                          [](const auto& family) { return std::string(family.param); });
 
 std::map<std::string, std::string> computed(const EncoderModel& model) {

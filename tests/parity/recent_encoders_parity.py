@@ -93,8 +93,15 @@ def eurobert(source, head):
     return config, written
 
 
+def esm(source, head):
+    settings = {"position_embedding_type": source.choice(["rotary", "absolute"]), "emb_layer_norm_before": source.choice([True, False, None]),
+                "token_dropout": source.random() < 0.7, "rope_theta": source.choice([30.0, 10000.0]), "layer_norm_eps": source.choice([1e-12, 1e-5])}
+    config = hf.EsmConfig(**sizes(source), **settings, pad_token_id=1, mask_token_id=5, bos_token_id=0)
+    return config, config.to_dict()
+
+
 # A family's config, and its config.json.
-SHAPES = {"eurobert": eurobert, "modernbert": modernbert, "mpnet": mpnet, "electra": electra, "nomic_bert": nomic_bert}
+SHAPES = {"eurobert": eurobert, "esm": esm, "modernbert": modernbert, "mpnet": mpnet, "electra": electra, "nomic_bert": nomic_bert}
 # What the classes of transformers begin with.
 CLASSES = encoder_cases.FAMILIES
 

@@ -7,6 +7,7 @@
 #include <ATen/ops/cat.h>
 #include <ATen/ops/embedding.h>
 #include <ATen/ops/empty.h>
+#include <ATen/ops/full_like.h>
 #include <ATen/ops/zeros_like.h>
 
 #include <cmath>
@@ -18,6 +19,21 @@ namespace weft::layers {
 namespace {
 
 constexpr std::int64_t kDropoutLayer = -1;  // the embeddings come before layer 0
+
+/// Rows of the token `id` as zeros, and the others as dropout makes them: by the share of a text that was left when the
+/// model was trained, over that which is left of this one.
+at::Tensor without_masked(const at::Tensor& rows, const EmbeddingsInput& input, std::int64_t id) {
+  constexpr double kLeftInTraining = 1 - 0.15 * 0.8;
+  constexpr double kLeast = 1e-6;  // where nothing is left, the rows are 0 in any case
+  const at::Tensor masked = input.ids.eq(id);
+  const at::ScalarType exact = rows.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
+  const at::Tensor lengths =
+      input.keep.defined() ? input.keep.sum(1).clamp_min(1) : at::full_like(masked.sum(1), rows.size(1));
+  const at::Tensor left = masked.sum(1).to(exact).div(lengths).neg().add(1).clamp_min(kLeast);
+  const at::Tensor scaled =
+      rows.masked_fill(masked.unsqueeze(2), 0.0).to(exact) * kLeftInTraining / left.view({-1, 1, 1});
+  return scaled.to(rows.scalar_type());
+}
 
 }  // namespace
 
@@ -95,6 +111,9 @@ at::Tensor EmbeddingsImpl::rows_of(const EmbeddingsInput& input) {
   at::Tensor hidden = clusters ? clusters(input.ids) : at::embedding(table, input.ids, config_.padding_id);
   if (config_.token_scale != 1.0) {
     hidden = hidden * config_.token_scale;
+  }
+  if (config_.masked_id >= 0) {
+    hidden = without_masked(hidden, input, config_.masked_id);
   }
   if (token_types.defined()) {
     // Without types every token is of type 0: one row for all.

@@ -46,9 +46,11 @@ struct EmbeddingsConfig {
   std::int64_t padding_id = -1;      ///< its row of the token table has no gradient; -1: no such row
   bool skip_padding = false;  ///< learned positions count the tokens that are not padding, from padding_id + 1 on, and
                               ///< padding has row padding_id (Liu et al. 2019)
-  std::int64_t position_offset = 0;             ///< rows of the learned positions before that of position 0
-  double token_scale = 1.0;                     ///< of the token embeddings
-  bool shares_tokens = false;                   ///< the token table comes with each call
+  std::int64_t position_offset = 0;  ///< rows of the learned positions before that of position 0
+  double token_scale = 1.0;          ///< of the token embeddings
+  std::int64_t masked_id = -1;  ///< rows of that token are 0, and the others of its text larger (Lin et al. 2023, as
+                                ///< released); -1: no such token
+  bool shares_tokens = false;   ///< the token table comes with each call
   std::optional<AdaptiveConfig> adaptive = {};  ///< tokens have a vocabulary in clusters in place of one table
 
   /// Columns that come out.
@@ -62,6 +64,7 @@ struct EmbeddingsInput {
   std::uint64_t seed = 0;           ///< the call's, for dropout
   at::Tensor token_types = {};      ///< int64 [B, N]; undefined: all 0
   at::Tensor shared_tokens = {};    ///< [vocab, hidden], where the config shares them
+  at::Tensor keep = {};             ///< bool [B, N], false is padding, for a config with masked_id; undefined: all kept
 };
 
 /// x = project(dropout(norm(E[id] + T[type] + P[position]))); norm and projection where the config has them.

@@ -14,6 +14,7 @@
 #include <memory>
 #include <utility>
 
+#include "weft/attention/mechanisms/row_lengths.h"
 #include "weft/core/error.h"
 #include "weft/core/work/pieces.h"
 #include "weft/layers/dropout.h"
@@ -52,6 +53,7 @@ StackImpl::StackImpl(const StackConfig& config, const at::TensorOptions& options
     : embeddings(register_module("embeddings", layers::Embeddings(config.embeddings, options))),
       last_dropout_(config.last_dropout),
       learned_positions_(learned_positions(config.embeddings)),
+      scales_by_masks_(config.embeddings.masked_id >= 0),
       residual_(config.residual),
       length_field_(config.length_field) {
   // The list is for names and parameters; calls go through the vector.
@@ -81,11 +83,15 @@ StackOutput StackImpl::forward(const StackInput& input, layers::BlockContext& co
   const std::int64_t needed = first + input.ids.size(1);
   require(learned_positions_ == 0 || needed <= learned_positions_, "positions are learned for ", length_field_, " = ",
           learned_positions_, " tokens, but ", needed, " are needed");
-  at::Tensor hidden = embeddings(layers::EmbeddingsInput{.ids = input.ids,
-                                                         .first_position = first,
-                                                         .seed = context.attention.seed,
-                                                         .token_types = input.token_types,
-                                                         .shared_tokens = input.tokens});
+  const at::Tensor& ids = input.ids;
+  const at::Tensor like = ids.unsqueeze(1).unsqueeze(3);  // of heads
+  at::Tensor hidden = embeddings(
+      layers::EmbeddingsInput{.ids = ids,
+                              .first_position = first,
+                              .seed = context.attention.seed,
+                              .token_types = input.token_types,
+                              .shared_tokens = input.tokens,
+                              .keep = scales_by_masks_ ? attention::kept_keys(context.attention, like) : at::Tensor()});
   // Once for all layers: the angles depend on the position alone.
   context.rotations = rotary_.at_positions(first, input.ids.size(1), hidden.options());
   StackOutput output;

@@ -64,6 +64,7 @@ class StackImpl : public torch::nn::Module {
 
   double last_dropout_ = 0.0;
   std::int64_t learned_positions_ = 0;  // 0: none are learned
+  bool scales_by_masks_ = false;        // EmbeddingsConfig::masked_id
   Residual residual_ = Residual::kOneStream;
   std::string_view length_field_;
   std::vector<layers::Block> blocks_;

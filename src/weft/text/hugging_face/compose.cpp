@@ -3,7 +3,11 @@
 // Rust part of `transformers` 5 is made from.
 #include "weft/text/hugging_face/compose.h"
 
+#include <algorithm>
+#include <vector>
+
 #include "weft/core/error.h"
+#include "weft/core/joined.h"
 #include "weft/text/hugging_face/compose_parts.h"
 #include "weft/text/hugging_face/vocabulary.h"
 
@@ -11,6 +15,32 @@ namespace weft::text {
 namespace {
 
 using formats::Json;
+
+/// Words are joined with blanks by a decoder for pieces whose prefix no word has.
+constexpr const char* kNoPrefix = "\u0001";
+
+/// A regular expression for any of the tokens, the longest one that fits.
+std::string any_of(const TokenIds& ids) {
+  std::vector<std::string> tokens;
+  tokens.reserve(ids.size());
+  for (const auto& [token, id] : ids) {
+    if (!token.empty()) {
+      tokens.push_back(token);
+    }
+  }
+  std::sort(tokens.begin(), tokens.end(), [](const std::string& left, const std::string& right) {
+    return left.size() != right.size() ? left.size() > right.size() : left < right;
+  });
+  return joined(tokens, "|", [](const std::string& token) {
+    constexpr std::string_view kMeansMore = R"(\.[]{}()*+-?^$|)";
+    std::string literal;
+    for (const char letter : token) {
+      literal += kMeansMore.find(letter) == std::string_view::npos ? "" : "\\";
+      literal += letter;
+    }
+    return literal;
+  });
+}
 
 // {"token":id,...}: an object in between would search all its keys for each one.
 std::string vocabulary_text(const TokenIds& ids, std::string_view where) {
@@ -108,6 +138,28 @@ std::string compose_gpt2(std::string_view vocabulary, std::string_view merges, T
   return assemble(parts, added, byte_pairs_text(vocabulary, merges, where));
 }
 
+std::string compose_esm(std::string_view vocabulary, TokenizerSettings& settings, std::string_view where) {
+  name_roles(settings, {nullptr, "<eos>", "<unk>", "<eos>", "<pad>", "<cls>", "<mask>"});
+  constexpr std::size_t kMostLetters = 4096;  // a text is tried with each of them at each place
+  const TokenIds ids = read_vocabulary_lines(vocabulary);
+  if (ids.size() > kMostLetters) {
+    fail(ErrorKind::kFormat, where, ": an ESM's vocabulary is of letters: expected at most ", kMostLetters,
+         " lines, found ", ids.size());
+  }
+  const AddedTokens added(settings, ids, where);
+  const Json letters = {
+      {"type", "Split"}, {"pattern", {{"Regex", any_of(ids)}}}, {"behavior", "Isolated"}, {"invert", false}};
+  const Json parts = {
+      {"normalizer", nullptr},
+      {"pre_tokenizer",
+       {{"type", "Sequence"}, {"pretokenizers", Json::array({letters, {{"type", "WhitespaceSplit"}}})}}},
+      {"post_processor", bert_processor(settings, added)},
+      {"decoder", {{"type", "WordPiece"}, {"prefix", kNoPrefix}, {"cleanup", false}}}};
+  return assemble(parts, added,
+                  concat(R"({"type":"WordLevel","vocab":)", vocabulary_text(ids, where), R"(,"unk_token":)",
+                         json_string(name_of(settings, SpecialRole::kUnknown), where), "}"));
+}
+
 std::string compose_words(std::string_view vocabulary, TokenizerSettings& settings, std::string_view where) {
   const TokenIds ids = read_vocabulary_json(vocabulary, where);
   const bool has_end = ids.contains("<eos>");  // a word like others: a text goes on behind it
@@ -117,8 +169,7 @@ std::string compose_words(std::string_view vocabulary, TokenizerSettings& settin
   const auto replace = [](const char* pattern, const char* content) {
     return Json{{"type", "Replace"}, {"pattern", {{"String", pattern}}}, {"content", content}};
   };
-  // Words are joined with blanks by a decoder for pieces whose prefix no word has.
-  const Json blanks = {{"type", "WordPiece"}, {"prefix", "\u0001"}, {"cleanup", false}};
+  const Json blanks = {{"type", "WordPiece"}, {"prefix", kNoPrefix}, {"cleanup", false}};
   const Json lines = Json::array({blanks, replace(" <eos>", "\n"), replace("<eos>", "\n")});
   Json parts = {{"normalizer", nullptr},
                 {"pre_tokenizer", {{"type", "WhitespaceSplit"}}},

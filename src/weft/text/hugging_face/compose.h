@@ -20,6 +20,8 @@ std::string compose_roberta(std::string_view vocabulary, std::string_view merges
 /// GPT-2's byte pairs: those of RoBERTa, without tokens around a text.
 std::string compose_gpt2(std::string_view vocabulary, std::string_view merges, TokenizerSettings& settings,
                          std::string_view where);
+/// ESM's letters of proteins, one a line: a text is cut wherever one of them stands, and at white space.
+std::string compose_esm(std::string_view vocabulary, TokenizerSettings& settings, std::string_view where);
 /// Transformer-XL's words: text split at white space, with `<eos>` for the end of each line, and no tokens around it.
 /// `vocabulary` is an object of words and ids.
 std::string compose_words(std::string_view vocabulary, TokenizerSettings& settings, std::string_view where);

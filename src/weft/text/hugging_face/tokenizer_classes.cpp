@@ -24,6 +24,10 @@ std::string read_mpnet(const TokenizerFiles& files, TokenizerSettings& settings,
   return compose_mpnet(files.at(kWordsFile), settings, where);
 }
 
+std::string read_esm(const TokenizerFiles& files, TokenizerSettings& settings, const std::string& where) {
+  return compose_esm(files.at(kWordsFile), settings, where);
+}
+
 const std::string& merges_of(const TokenizerFiles& files, const std::string& where) {
   const auto merges = files.find("merges.txt");
   if (merges == files.end()) {
@@ -71,6 +75,7 @@ constexpr std::array kClasses{
     TokenizerClass{"BertTokenizer", "nomic_bert", kWordsFile, true, read_words},
     TokenizerClass{"BertTokenizer", "jina_bert", kWordsFile, true, read_words},
     TokenizerClass{"MPNetTokenizer", "mpnet", kWordsFile, false, read_mpnet},
+    TokenizerClass{"EsmTokenizer", "esm", kWordsFile, false, read_esm},
     TokenizerClass{"RobertaTokenizer", "roberta", kPairsFile, false, read_byte_pairs, true},
     TokenizerClass{"LongformerTokenizer", "longformer", kPairsFile, false, read_byte_pairs},
     TokenizerClass{"BartTokenizer", "bart", kPairsFile, false, read_byte_pairs},
