@@ -42,6 +42,19 @@ class StreamTest(Case):
         self.assertEqual(events[-1][0], "result", events[-1])
         return [piece for _, piece in events[:-1]], events[-1][1]
 
+    def test_search(self):
+        (self.folder / "texts.jsonl").write_text('{"id": "a", "title": "Looms", "text": "A loom weaves."}\n{"id": "b", "text": "Rates rose."}\n')
+        store = self.folder / "notes.weft"
+        weft("index", store, self.folder / "texts.jsonl")
+        server = self.serve("--index", f"notes={store}")
+        (listed,) = server.ask("GET", "/v1/models")[1]["data"]
+        self.assertEqual((listed["id"], listed["kind"], listed["tasks"]), ("notes", "store", ["search"]))
+        status, found, _ = server.ask("POST", "/search", {"query": "looms weaves"})
+        self.assertEqual((status, found["by"], [passage["id"] for passage in found["passages"]]), (200, "words", ["a"]))
+        self.assertEqual(found["passages"][0]["title"], "Looms")
+        self.assertEqual(server.ask("POST", "/search", {"query": ""})[0], 400)
+        self.assertEqual(server.ask("POST", "/search", {"query": "x", "by": "vectors"})[0], 400)
+
     def test_generate(self):
         model = self.decoder()
         server = self.serve(f"books={model}")

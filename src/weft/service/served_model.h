@@ -40,7 +40,7 @@ struct ChosenTask {
 
 struct ServedModel {
   std::string name;  ///< in paths
-  std::string kind;  ///< "encoder", "encoder-decoder" or "decoder"
+  std::string kind;  ///< "encoder", "encoder-decoder", "decoder" or "store"
   std::map<std::string, ServedTask> tasks;
   std::map<std::string, ServedTask> shapes = {};  ///< tasks in shapes of other servers, by the last part of their paths
   std::map<std::string, ChosenTask> chosen = {};  ///< "embeddings" as OpenAI has it, "rerank" as Cohere does

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -34,12 +35,14 @@
 #include "weft/service/memory_account.h"
 #include "weft/service/served_model.h"
 #include "weft/service/served_routes.h"
+#include "weft/service/served_store.h"
 
 namespace weft::cli {
 namespace {
 
 constexpr const char* kServeExamples =
     "  weft serve opus-mt-cs-en\n"
+    "  weft serve --index notes.weft\n"
     "  weft serve cs-en=runs/translate sentiment --port 8080 --api-key-file keys.txt\n"
     "  curl localhost:4321/translate --data '{\"source_lang\": \"cs\", \"target_lang\": \"en\", \"text\": \"Ahoj!\"}'";
 
@@ -58,6 +61,7 @@ struct ServeCommand {
   EncoderFlags encoder;
   bool json = false;
   std::vector<std::string> models;
+  std::string index;
   formats::Json given = formats::Json::object();
   formats::Json memory = formats::Json::object();
 };
@@ -118,14 +122,33 @@ std::vector<LocalModel> local_models(const std::vector<std::string>& arguments) 
   return models;
 }
 
+// The store that --index names, if it names one.
+std::optional<service::StoreToServe> named_store(const ServeCommand& command, const std::vector<LocalModel>& models) {
+  if (command.index.empty()) {
+    if (models.empty()) {
+      throw UsageError("weft serve needs models, or --index STORE", "for example: weft serve opus-mt-cs-en");
+    }
+    return std::nullopt;
+  }
+  const NamedDirectory named = named_directory(command.index);
+  if (std::ranges::find(models, named.name, &LocalModel::name) != models.end()) {
+    throw UsageError(concat("a model and the store have the name ", quote(named.name)), "give one another: NAME=STORE");
+  }
+  return service::store_to_serve(named.name, named.directory);
+}
+
 // What each model needs; refused here, before a weight is read, if it is too much.
 std::vector<service::MemoryAccount> accounts_of(const std::vector<LocalModel>& models,
+                                                const std::optional<service::StoreToServe>& store,
                                                 const tasks::EncoderRunConfig& encoder,
                                                 const service::AccountLimits& limits) {
   std::vector<service::MemoryAccount> accounts;
   accounts.reserve(models.size());
   for (const LocalModel& model : models) {
     accounts.push_back(service::memory_account(model.name, model.opened, encoder, limits));
+  }
+  if (store) {
+    accounts.push_back(service::store_account(*store, encoder, limits));
   }
   service::check_accounts(accounts, limits, resident_memory(), machine_memory());
   return accounts;
@@ -194,7 +217,8 @@ void run_serve(const ServeCommand& command) {
                                         .batch = {.rows = config.max_batch_texts}};
   const service::AccountLimits limits = account_limits(command, config);
   const std::vector<LocalModel> directories = local_models(command.models);
-  const std::vector<service::MemoryAccount> accounts = accounts_of(directories, settings.encoder, limits);
+  const std::optional<service::StoreToServe> store = named_store(command, directories);
+  const std::vector<service::MemoryAccount> accounts = accounts_of(directories, store, settings.encoder, limits);
   check_flags_of_decoders(directories, command.encoder);
   apply_threads(command.encoder.threads);
   std::vector<service::ServedModel> models;
@@ -207,6 +231,11 @@ void run_serve(const ServeCommand& command) {
     if (!models.back().mask_token.empty()) {
       cards[name]["mask_token"] = models.back().mask_token;
     }
+  }
+  if (store) {
+    models.push_back(service::serve_store(*store, settings));
+    models.back().memory = service::account_json(accounts.back());
+    cards[store->name] = {{"texts", store->facts.texts}, {"passages", store->facts.passages}};
   }
   // Many clients wait for many requests at a time: /metrics shows them, and bars of single ones would fill the log.
   silence_progress();
@@ -225,14 +254,16 @@ void add_serve(CLI::App& parent) {
   auto command = std::make_shared<ServeCommand>();
   CLI::App& app = add_command(parent, "serve", kServeExamples);
   app.add_option(
-         "MODEL", command->models,
-         "model directories, or names of the Hub: ORG/NAME[@REVISION]; NAME=DIR gives one another name than its own")
-      ->required();
+      "MODEL", command->models,
+      "model directories, or names of the Hub: ORG/NAME[@REVISION]; NAME=DIR gives one another name than its own");
+  app.add_option("--index", command->index,
+                 "store of weft index, to be searched at /search; NAME=STORE gives it another name than its own")
+      ->option_text("STORE");
   add_fields<server::ServerConfig>(app, {.title = "Server"}, command->given);
   add_fields<MemoryConfig>(app, {.title = "Memory"}, command->memory);
   add_encoder_flags(app, command->encoder);
   add_json_flag(app, command->json);
-  show_first(app, {.flags = {"--address", "--port", "--unix-socket", "--allowed-hosts", "--api-key-file",
+  show_first(app, {.flags = {"--address", "--port", "--unix-socket", "--allowed-hosts", "--api-key-file", "--index",
                              "--max-memory", "--dtype", "--threads", "--json"}});
   app.callback([command] { run_serve(*command); });
 }

@@ -204,6 +204,14 @@ function vectors(result, { texts }) {
     element("details", {}, element("summary", {}, "The numbers"), element("pre", {}, JSON.stringify(result))), element("p", { class: "actions" }, copyButton(() => JSON.stringify(result))));
 }
 
+// Passages, best first: where each is from, and what it says.
+function passages({ passages: found }) {
+  if (found.length === 0) return element("p", { class: "soft" }, "No passage has a word of the question.");
+  return element("dl", {}, found.map(({ id, begin, score, title, text }) => [
+    element("dt", { title: `score ${number(score, 5)}` }, title || id, begin > 0 ? `, from byte ${begin}` : ""),
+    element("dd", {}, element("div", { class: "text" }, text))]));
+}
+
 // The first text in an answer of a shape that this page does not know.
 function anyText(result) {
   const one = Array.isArray(result) ? result[0] : result;
@@ -220,6 +228,7 @@ function unknown(result) {
 export function resultOf(task, result, given) {
   switch (task) {
     case "classify": return classes(result);
+    case "search": return passages(result);
     case "rerank": return classes(result.map(({ index, score }) => ({ label: given.texts[index], score })));
     case "tag": return entities(result, given);
     case "answer": return answers(result, given);

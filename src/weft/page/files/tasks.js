@@ -14,6 +14,8 @@ const TASKS = new Map(Object.entries({
   rerank: { title: "Rank texts", about: "The model says how well each text answers a query, the best first.",
     fields: ["query", "lines"], example: { query: "Who made the cloth?", lines: "The weaver sat at the loom all day.\nInterest rates rose again.\nCloth is made of threads." },
     body: ({ query, lines }) => ({ query, texts: linesOf(lines) }) },
+  search: { title: "Search", about: "The passages of your texts that answer a question, the best first.",
+    fields: ["query"], example: { query: "Who built the loom?" }, body: ({ query }) => ({ query }) },
   classify: { title: "Classify", about: "The model says how well each of its labels fits a text.",
     fields: ["text"], example: { text: "The plot is thin, but the weaving scenes are a delight." }, body: ({ text }) => ({ inputs: text }),
     settings: [{ name: "truncation", label: "Cut a text that is too long", note: "Without it, such a text is refused." }] },

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// One field list is what is read and what is described.
+#include "weft/requests/search_body.h"
+
+#include "weft/core/error.h"
+#include "weft/server/schemas.h"
+
+namespace weft::requests {
+
+SearchBody read_search_body(const formats::Json& body) {
+  SearchBody read;
+  formats::update_from_json(read, body, "the request");
+  require(!read.query.empty(), "the request has no 'query'");
+  return read;
+}
+
+server::Cost search_cost(const SearchBody& body) {
+  constexpr std::int64_t kBytesOfPassage = 4096;
+  return {.tokens = static_cast<std::int64_t>(body.query.size()), .answer_bytes = body.top_k * kBytesOfPassage};
+}
+
+server::Operation search_operation() {
+  using formats::Json;
+  const Json text = {{"type", "string"}};
+  const Json passage = server::object_schema({{"id", text},
+                                              {"begin", {{"type", "integer"}, {"minimum", 0}}},
+                                              {"score", {{"type", "number"}}},
+                                              {"title", text},
+                                              {"text", text}},
+                                             {"id", "begin", "score", "text"});
+  Json query = server::properties_of<SearchBody>();
+  query["query"].erase("default");
+  query["query"]["minLength"] = 1;
+  return {
+      .summary = "The passages of a store that answer a question, as weft search finds them.",
+      .body = server::object_schema(query, {"query"}),
+      .answer = server::object_schema({{"by", text}, {"passages", server::array_schema(passage)}}, {"by", "passages"})};
+}
+
+}  // namespace weft::requests

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// A store of `weft index` behind routes, as a model whose only task is `search`.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "weft/checkpoint/open_model.h"
+#include "weft/service/memory_account.h"
+#include "weft/service/served_model.h"
+#include "weft/store/store.h"
+
+namespace weft::service {
+
+/// A store that is to be served, before anything of it is read.
+struct StoreToServe {
+  std::string name;  ///< in paths
+  std::filesystem::path file;
+  store::StoreFacts facts;
+  std::optional<store::VectorSpace> space;
+  std::optional<checkpoint::OpenedModel> embedder;  ///< of its vectors
+};
+
+/// Errors: those of store::Store and checkpoint::open_model().
+StoreToServe store_to_serve(const std::string& name, const std::filesystem::path& file);
+
+/// What it needs of memory: words that are kept for further questions, codes of vectors, and its embedder. Errors: as
+/// memory_account().
+MemoryAccount store_account(const StoreToServe& store, const tasks::EncoderRunConfig& config,
+                            const AccountLimits& limits);
+
+/// `search`, by POST {"query", "by", "top_k"}. Questions see the store as it was when it was opened; what another
+/// process writes is there for those that come ten seconds later. Errors: as store::StoreSearch,
+/// tasks::open_embedder() and tasks::check_same_model().
+ServedModel serve_store(const StoreToServe& store, const ServeSettings& settings);
+
+}  // namespace weft::service
