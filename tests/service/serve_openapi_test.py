@@ -9,7 +9,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "cli"))
 from encoder_program import TEXT, make_model  # noqa: E402
 from sequence_tasks_test import make_marian  # noqa: E402
 from serve_test import Server  # noqa: E402
-from weft_program import Case  # noqa: E402
+from weft_program import Case, weft_json  # noqa: E402
 
 try:
     from jsonschema import Draft202012Validator
@@ -45,6 +45,7 @@ REQUESTS = {
     "embeddings": ({"input": TEXT, "model": "labels"}, {"input": [TEXT, "hello"], "model": "labels", "encoding_format": "base64", "dimensions": 8, "user": "me"}),
     "rerank": ({"query": "who?", "texts": [TEXT, "hello"]}, {"query": "who?", "texts": [TEXT], "raw_scores": True, "return_text": True, "truncate": True},
                {"query": "who?", "documents": [TEXT, {"text": "hello"}], "top_n": 1}),
+    "search": ({"query": "who weaves?"}, {"query": "loom", "by": "words", "top_k": 1}),
 }
 # The same for paths where others of that name take less.
 DOCUMENTS = ({"query": "who?", "documents": [TEXT, {"text": "hello"}], "top_n": 1, "return_documents": True, "model": "ranker"}, {"query": "", "documents": [""], "top_n": None})
@@ -97,7 +98,8 @@ class OpenApiTest(Case):
                 *(make_model(self.folder / name, "bert", head) for name, head in heads.items())]
 
     def test_description(self):
-        server = self.serve(*self.models())
+        weft_json("index", self.folder / "notes.weft", self.held_out)
+        server = self.serve(*self.models(), "--index", self.folder / "notes.weft")
         status, found, headers = server.ask("GET", "/openapi.json")
         self.assertEqual((status, headers["Content-Type"]), (200, "application/json"))
         OpenAPIV31SpecValidator(found).validate()
@@ -109,6 +111,8 @@ class OpenApiTest(Case):
                     self.assertTrue(operation["summary"])
                     self.check_operation(server, found, path, method, operation)
         self.checks_are_those_of_the_schemas(server, found["paths"])
+        status, answer, _ = server.ask("POST", "/search", {"query": "loom", "by": "vectors"})
+        self.assertEqual((status, answer["error"]), (400, "'by' is vectors, and the store 'notes.weft' was served without vectors: expected auto or words"))
         self.assertEqual(server.stop()[0], 0)
 
     def check_operation(self, server, found, path, method, operation):

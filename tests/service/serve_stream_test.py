@@ -10,7 +10,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "cli"))
 from encoder_program import TEXT, make_model, results  # noqa: E402
 from sequence_tasks_test import make_marian  # noqa: E402
 from serve_test import Server, read_all, request, sized  # noqa: E402
-from weft_program import Case, weft  # noqa: E402
+from weft_program import Case, weft, weft_json  # noqa: E402
 
 EVENTS = {"Accept": "text/event-stream"}
 
@@ -45,15 +45,20 @@ class StreamTest(Case):
     def test_search(self):
         (self.folder / "texts.jsonl").write_text('{"id": "a", "title": "Looms", "text": "A loom weaves."}\n{"id": "b", "text": "Rates rose."}\n')
         store = self.folder / "notes.weft"
-        weft("index", store, self.folder / "texts.jsonl")
+        made = weft_json("index", store, self.folder / "texts.jsonl", "--model", make_model(self.folder / "model", "bert", "none"))
         server = self.serve("--index", f"notes={store}")
         (listed,) = server.ask("GET", "/v1/models")[1]["data"]
         self.assertEqual((listed["id"], listed["kind"], listed["tasks"]), ("notes", "store", ["search"]))
-        status, found, _ = server.ask("POST", "/search", {"query": "looms weaves"})
+        status, found, _ = server.ask("POST", "/search", {"query": "looms weaves", "by": "words"})
         self.assertEqual((status, found["by"], [passage["id"] for passage in found["passages"]]), (200, "words", ["a"]))
         self.assertEqual(found["passages"][0]["title"], "Looms")
-        self.assertEqual(server.ask("POST", "/search", {"query": ""})[0], 400)
-        self.assertEqual(server.ask("POST", "/search", {"query": "x", "by": "vectors"})[0], 400)
+        for path, body in (("/search", {"query": "loom"}), ("/v1/models/notes/search", {"query": "loom", "by": "vectors", "top_k": 2})):
+            status, found, _ = server.ask("POST", path, body)
+            self.assertEqual((status, found["by"], len(found["passages"])), (200, body.get("by", "both"), made["vectors"]))
+        for body in ({"query": ""}, {"query": "x", "by": "force"}, {"query": "x", "top_k": 0}, {"query": "x", "depth": 3}, {"query": "x " * 1100, "by": "words"}):
+            status, answer, _ = server.ask("POST", "/search", body)
+            self.assertEqual((status, answer["error"].count("\n")), (400, 0), answer)
+        self.assertEqual(server.stop()[0], 0)
 
     def test_generate(self):
         model = self.decoder()

@@ -14,9 +14,10 @@ SearchBody read_search_body(const formats::Json& body) {
   return read;
 }
 
-server::Cost search_cost(const SearchBody& body) {
-  constexpr std::int64_t kBytesOfPassage = 4096;
-  return {.tokens = static_cast<std::int64_t>(body.query.size()), .answer_bytes = body.top_k * kBytesOfPassage};
+server::Cost search_cost(const SearchBody& body, std::int64_t longest_passage) {
+  constexpr std::int64_t kBytesOfMembers = 256;  // names, id, place and score
+  return {.tokens = static_cast<std::int64_t>(body.query.size()),
+          .answer_bytes = body.top_k * (longest_passage + kBytesOfMembers)};
 }
 
 server::Operation search_operation() {

@@ -34,8 +34,8 @@ struct SearchBody {
 /// Errors: kArgument for a body without a query, with other members, or with values that are out of range.
 SearchBody read_search_body(const formats::Json& body);
 
-/// The tokens of the query, and top_k passages of a usual length.
-server::Cost search_cost(const SearchBody& body);
+/// The query, and as many passages as are wanted, of `longest_passage` bytes each.
+server::Cost search_cost(const SearchBody& body, std::int64_t longest_passage);
 
 /// {"by", "passages": [{"id", "begin", "score", "title", "text"}]}, "title" where there is one.
 server::Operation search_operation();

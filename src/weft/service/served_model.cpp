@@ -71,6 +71,22 @@ std::vector<tasks::Document> named_documents(std::span<const server::Text> texts
   return documents;
 }
 
+void name_errors(ServedModel& model, const std::filesystem::path& path) {
+  for (std::map<std::string, ServedTask>* tasks : {&model.tasks, &model.shapes}) {
+    for (auto& [task, served] : *tasks) {
+      served.handle = with_served_name(std::move(served.handle), path.native(), model.name);
+    }
+  }
+  for (auto& [task, chosen] : model.chosen) {
+    chosen.answer = with_served_name(std::move(chosen.answer), path.native(), model.name);
+  }
+  for (std::optional<ServedTask>* served : {&model.attention, &model.root}) {
+    if (*served) {
+      (*served)->handle = with_served_name(std::move((*served)->handle), path.native(), model.name);
+    }
+  }
+}
+
 server::Handler reads_body(BodyHandler answer) {
   return [answer = std::move(answer)](const server::Request& request) { return answer(server::json_object(request)); };
 }
@@ -132,20 +148,7 @@ ServedModel open_served_model(const std::string& name, const checkpoint::OpenedM
   ServeSettings its = settings;
   its.batch.tokens = serving.read_together;
   ServedModel model = serving.open(name, directory, its);
-  const std::string path = directory.root().native();
-  for (std::map<std::string, ServedTask>* tasks : {&model.tasks, &model.shapes}) {
-    for (auto& [task, served] : *tasks) {
-      served.handle = with_served_name(std::move(served.handle), path, name);
-    }
-  }
-  for (auto& [task, chosen] : model.chosen) {
-    chosen.answer = with_served_name(std::move(chosen.answer), path, name);
-  }
-  for (std::optional<ServedTask>* served : {&model.attention, &model.root}) {
-    if (*served) {
-      (*served)->handle = with_served_name(std::move((*served)->handle), path, name);
-    }
-  }
+  name_errors(model, directory.root());
   return model;
 }
 

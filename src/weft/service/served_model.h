@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <map>
 #include <memory>
@@ -62,6 +63,9 @@ struct ServeSettings {
 /// load_model(); kUnsupported for a model that neither reads, writes nor goes on with texts.
 ServedModel open_served_model(const std::string& name, const checkpoint::OpenedModel& directory,
                               const ServeSettings& settings);
+
+/// Errors of the handlers of `model`, which clients read, say its name in place of `path`.
+void name_errors(ServedModel& model, const std::filesystem::path& path);
 
 /// The tasks of an encoder's head, and `embed`.
 ServedModel serve_encoder(const std::string& name, const checkpoint::OpenedModel& directory,

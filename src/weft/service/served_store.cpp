@@ -1,20 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// One thread searches at a time; a second connection tells whether another process has written.
+// Nothing is locked: all searches are done on the thread that computes. While it reads a long question it is lent to
+// shorter work, which may be another search, so that a question is read before the store is looked at.
 #include "weft/service/served_store.h"
 
+#include <atomic>
 #include <chrono>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <c10/core/InferenceMode.h>
 
 #include "weft/core/error.h"
+#include "weft/core/quote.h"
 #include "weft/core/text/number_text.h"
 #include "weft/requests/request_body.h"
 #include "weft/requests/search_body.h"
+#include "weft/server/http_error.h"
 #include "weft/tasks/search/passage_vectors.h"
 #include "weft/tasks/search/text_search.h"
 
@@ -24,62 +28,117 @@ namespace {
 using formats::Json;
 using Clock = std::chrono::steady_clock;
 
-// A store that is searched by one thread at a time.
+// One state of the file, with what was read of it.
+struct OpenStore {
+  explicit OpenStore(const std::filesystem::path& file) : store(file, store::Access::kRead), search(store) {}
+  store::Store store;
+  store::StoreSearch search;
+};
+
 class ServedStore {
  public:
-  ServedStore(const std::filesystem::path& file, tasks::SearchModels models)
-      : file_(file), watch_(file, store::Access::kRead), models_(std::move(models)) {
+  ServedStore(const StoreToServe& asked, std::optional<tasks::Embedder> embedder, const tasks::BatchLimits& batch)
+      : asked_(asked), embedder_(std::move(embedder)), watch_(asked.file, store::Access::kRead) {
+    run_.run.batch = batch;
+    version_ = version();
     open();
   }
 
-  Json answer(const requests::SearchBody& body) {
-    const std::lock_guard<std::mutex> one(mutex_);
+  // What "auto" is. Errors: kArgument for vectors where the server has no model for questions.
+  std::string way(const std::string& by) const {
+    require(embedder_.has_value() || by == "auto" || by == "words", "'by' is ", by, ", and the store ",
+            quote(asked_.name), " was served without vectors: expected auto or words");
+    return by != "auto" ? by : embedder_ ? "both" : "words";
+  }
+
+  std::int64_t longest() const noexcept { return longest_; }
+
+  Json answer(const std::string& query, const requests::SearchBody& body) {
+    store::SearchQuestion question{.text = query, .by = way(body.by)};
+    question.count = static_cast<std::size_t>(body.top_k);
+    question.depth = static_cast<std::size_t>(tasks::SearchConfig().depth);
+    std::vector<float> vector;
+    if (question.by != "words") {
+      vector = tasks::question_vector(*embedder_, query, run_);
+      question.vector = vector;
+    }
     look_for_news();
-    const tasks::SearchConfig config{.by = body.by, .top_k = body.top_k};
-    return {{"by", search_->way(body.by)},
-            {"passages",
-             tasks::passages_json(*store_, tasks::search_passages(*search_, models_, body.query, config, body.top_k))}};
+    return {{"by", question.by}, {"passages", tasks::passages_json(open_->store, open_->search.search(question))}};
   }
 
  private:
   // The number changes with each commit of another process.
-  std::int64_t version() { return watch_.database().number("PRAGMA data_version"); }
+  std::int64_t version() { return watch_.number("PRAGMA data_version"); }
+
   void open() {
-    version_ = version();
-    search_.reset();
-    store_.emplace(file_, store::Access::kRead);
-    search_.emplace(*store_);
-    search_->prepare(search_->way("auto"));
-    opened_ = Clock::now();
-  }
-  void look_for_news() {
-    constexpr std::chrono::seconds kBetween{10};
-    if (Clock::now() - opened_ > kBetween && version() != version_) {
-      open();
-    }
+    open_.reset();  // two at a time would take the memory of two
+    auto next = std::make_unique<OpenStore>(asked_.file);
+    next->search.prepare(way("auto"));
+    longest_ = next->store.longest_passage();
+    open_ = std::move(next);
   }
 
-  std::filesystem::path file_;
-  store::Store watch_;
-  tasks::SearchModels models_;
-  std::optional<store::Store> store_;
-  std::optional<store::StoreSearch> search_;
+  // Vectors that another process has yet to compute are waited for: until then questions see the store as it was.
+  void look_for_news() {
+    constexpr std::chrono::seconds kBetween{10};
+    if (open_ && Clock::now() - looked_ < kBetween) {
+      return;
+    }
+    looked_ = Clock::now();
+    const std::int64_t now = version();
+    if ((open_ && now == version_) || (open_ && !is_complete())) {
+      return;
+    }
+    open();
+    version_ = now;
+  }
+
+  // Errors: HttpError 503 where the vectors are of another model than questions.
+  bool is_complete() const {
+    if (!embedder_) {
+      return true;
+    }
+    store::Store next(asked_.file, store::Access::kRead);
+    const std::optional<store::VectorSpace> space = next.vector_space();
+    if (!space || !space->is_that_of(*asked_.space)) {
+      throw server::HttpError(server::status::kUnavailable, "unavailable",
+                              concat("the vectors of the store ", quote(asked_.name),
+                                     " are of another model now; weft serve must be started again"));
+    }
+    const store::StoreFacts facts = next.facts();
+    return facts.vectors == facts.passages;
+  }
+
+  StoreToServe asked_;
+  std::optional<tasks::Embedder> embedder_;
+  tasks::EmbedRun run_;
+  store::Database watch_;
+  std::unique_ptr<OpenStore> open_;
   std::int64_t version_ = 0;
-  Clock::time_point opened_;
-  std::mutex mutex_;
+  Clock::time_point looked_;
+  std::atomic<std::int64_t> longest_ = 0;  // bytes of a passage; read where requests are read
 };
+
+// A store that is damaged is no mistake of the client, and what is wrong with it is for the log.
+Json answer_of(ServedStore& served, const std::string& query, const requests::SearchBody& body) {
+  try {
+    return served.answer(query, body);
+  } catch (const Error& error) {
+    throw Error(error.kind() == ErrorKind::kFormat ? ErrorKind::kIo : error.kind(), error.what(), error.hint());
+  }
+}
 
 server::Work search_work(const std::shared_ptr<ServedStore>& served, const std::string& name,
                          const requests::SearchBody& body) {
-  server::Work work{.group = concat(name, "/search ", body.by, ' ', body.top_k), .texts = {{.first = body.query}}};
-  work.cost = requests::search_cost(body);
+  server::Work work{.group = concat(name, "/search ", served->way(body.by), ' ', body.top_k),
+                    .texts = {{.first = body.query}}};
+  work.cost = requests::search_cost(body, served->longest());
   work.compute = [served, body](std::span<const server::Text> questions) {
     const c10::InferenceMode plain_state(false);  // other work may go on behind this
     std::vector<Json> results;
+    results.reserve(questions.size());
     for (const server::Text& question : questions) {
-      requests::SearchBody one = body;
-      one.query = question.first;
-      results.push_back(served->answer(one));
+      results.push_back(answer_of(*served, question.first, body));
     }
     return results;
   };
@@ -113,21 +172,26 @@ MemoryAccount store_account(const StoreToServe& store, const tasks::EncoderRunCo
 }
 
 ServedModel serve_store(const StoreToServe& store, const ServeSettings& settings) {
-  tasks::SearchModels models;
+  std::optional<tasks::Embedder> embedder;
   if (store.embedder) {
     const checkpoint::OpenedModel& directory = *store.embedder;
-    models.embedder =
+    embedder =
         tasks::open_embedder(directory, tasks::model_options(encoder_settings(settings.encoder, directory.root())));
-    models.run.run.batch = settings.batch;
     store::Store opened(store.file, store::Access::kRead);
-    tasks::check_same_model(opened, tasks::vector_space_of(*models.embedder, directory, directory.root().string()));
+    tasks::check_same_model(opened, tasks::vector_space_of(*embedder, directory, directory.root().string()));
   }
-  const auto served = std::make_shared<ServedStore>(store.file, std::move(models));
+  tasks::BatchLimits batch = settings.batch;
+  batch.tokens = kReadTogether;
+  const auto served = std::make_shared<ServedStore>(store, std::move(embedder), batch);
   ServedModel model{.name = store.name, .kind = "store"};
   const BodyHandler answer = [served, name = store.name](const Json& body) -> server::Answer {
     return search_work(served, name, requests::read_search_body(body));
   };
   model.tasks["search"] = {reads_body(answer), requests::search_operation()};
+  name_errors(model, store.file);
+  if (store.embedder) {
+    name_errors(model, store.embedder->root());
+  }
   return model;
 }
 

@@ -30,9 +30,10 @@ StoreToServe store_to_serve(const std::string& name, const std::filesystem::path
 MemoryAccount store_account(const StoreToServe& store, const tasks::EncoderRunConfig& config,
                             const AccountLimits& limits);
 
-/// `search`, by POST {"query", "by", "top_k"}. Questions see the store as it was when it was opened; what another
-/// process writes is there for those that come ten seconds later. Errors: as store::StoreSearch,
-/// tasks::open_embedder() and tasks::check_same_model().
+/// `search`, by POST {"query", "by", "top_k"}. Questions see one commit of the store; what another process commits is
+/// there for those that come ten seconds later, once all its passages have vectors. Errors: as store::StoreSearch,
+/// tasks::open_embedder() and tasks::check_same_model(); of requests: kArgument for vectors where the store had none,
+/// HttpError 503 where they are of another model by now.
 ServedModel serve_store(const StoreToServe& store, const ServeSettings& settings);
 
 }  // namespace weft::service

@@ -10,17 +10,6 @@
 
 namespace weft::store {
 
-// A transaction that reads sees one state of the file from its first reading on.
-StoreSearch::StoreSearch(Store& store, const WordIndexOptions& words) : store_(&store), word_options_(words) {
-  store.database().run("BEGIN; SELECT count(*) FROM settings");
-}
-
-StoreSearch::~StoreSearch() {
-  words_.reset();
-  vectors_.reset();
-  sqlite().exec(store_->database().handle(), "ROLLBACK", nullptr, nullptr, nullptr);
-}
-
 WordIndex& StoreSearch::words() { return words_ ? *words_ : words_.emplace(*store_, word_options_); }
 
 VectorIndex& StoreSearch::vectors() { return vectors_ ? *vectors_ : vectors_.emplace(*store_); }

@@ -29,14 +29,10 @@ struct SearchQuestion {
   std::size_t depth = 100;             ///< of both: how many of each ranking are joined, at least `count`
 };
 
-/// Keeps what it has read for the next question. All questions see the store as it is now, whatever other processes
-/// write meanwhile. The store must not be changed by this one, nor closed, before this is destroyed.
+/// Keeps what it has read for the next question. The store must not be changed, nor closed, before this is destroyed.
 class StoreSearch {
  public:
-  explicit StoreSearch(Store& store, const WordIndexOptions& words = {});
-  ~StoreSearch();
-  StoreSearch(const StoreSearch&) = delete;
-  StoreSearch& operator=(const StoreSearch&) = delete;
+  explicit StoreSearch(Store& store, const WordIndexOptions& words = {}) : store_(&store), word_options_(words) {}
 
   /// What "auto" is.
   std::string way(const std::string& by);

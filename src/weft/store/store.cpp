@@ -110,6 +110,11 @@ std::vector<Passage> Store::without_vector(std::int64_t after, std::int64_t coun
   return found;
 }
 
+std::int64_t Store::longest_passage() {
+  return database_.number(
+      "SELECT coalesce(max(length(CAST(title AS BLOB)) + length(CAST(text AS BLOB))), 0) FROM passages");
+}
+
 Passage Store::passage(std::int64_t number) {
   Statement rows = database_.prepare(
       "SELECT passages.number, texts.id, begin, title, text FROM passages JOIN texts ON texts.number = text_number "
