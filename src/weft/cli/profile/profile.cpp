@@ -17,12 +17,12 @@
 #include "weft/cli/front/model_argument.h"
 #include "weft/cli/front/output.h"
 #include "weft/cli/front/threads.h"
-#include "weft/cli/profile/profile_figure.h"
-#include "weft/cli/profile/profile_texts.h"
 #include "weft/core/files.h"
 #include "weft/core/quote.h"
 #include "weft/profile/attention_profile.h"
 #include "weft/profile/model_digest.h"
+#include "weft/profile/profile_figure.h"
+#include "weft/tasks/profile/profile_input.h"
 #include "weft/tasks/profile/profile_run.h"
 #include "weft/training/run/run_of_model.h"
 
@@ -178,11 +178,11 @@ profile::AttentionProfile run(const ProfileCommand& command, const ProfileConfig
   }
   tasks::ProfileRunOptions options;
   std::tie(options.shard, options.shards) = shard_of(config.shard);
-  ProfileTexts texts;
+  tasks::ProfileTexts texts;
   formats::update_from_json(texts, command.texts, "weft profile");
   apply_threads(command.threads);
   const checkpoint::OpenedModel opened = checkpoint::open_model(command.run);
-  ProfileInput input = open_profile_input(opened, texts);
+  tasks::ProfileInput input = tasks::open_profile_input(opened, texts);
   options.out = config.out;
   options.model = {command.run, input.kind, profile::model_digest(opened.path()),
                    training::dtype_of_model(config.dtype, opened.path())};
@@ -201,10 +201,10 @@ void run_profile_command(const ProfileCommand& command) {
   const auto start = std::chrono::steady_clock::now();
   const profile::AttentionProfile found = command.merge.empty() ? run(command, config) : merge(command, config);
   if (!config.svg.empty()) {
-    write_file_atomically(config.svg, inspect::svg_heat(profile_figure(found)));
+    write_file_atomically(config.svg, inspect::svg_heat(profile::profile_figure(found)));
   }
   if (!config.png.empty()) {
-    write_file_atomically(config.png, inspect::png_heat(profile_figure(found)));
+    write_file_atomically(config.png, inspect::png_heat(profile::profile_figure(found)));
   }
   const Json summary =
       summary_of(found, config.out, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
@@ -221,7 +221,7 @@ void add_profile(CLI::App& parent) {
   auto command = std::make_shared<ProfileCommand>();
   CLI::App& app = add_command(parent, "profile", kProfileExamples);
   add_model_argument(app, "RUN", command->run, "run or model directory");
-  add_fields<ProfileTexts>(app, {.title = "Texts"}, command->texts);
+  add_fields<tasks::ProfileTexts>(app, {.title = "Texts"}, command->texts);
   add_fields<ProfileConfig>(app, {.title = "Options"}, command->given);
   app.add_option("--merge", command->merge, "join the profiles of all shards into one, equal to that of one process")
       ->option_text("FILE...");

@@ -8,14 +8,11 @@
 
 namespace weft::cli {
 
+using tasks::check_pairs;
 using tasks::PairInput;
 using tasks::PairSource;
 
 /// Adds the arguments SOURCE TARGET, --source, --target, --file, --format, --source-field and --target-field.
 void add_pair_arguments(CLI::App& app, PairSource& flags);
-
-/// Before a PairInput reads them. Errors: UsageError for none or several of the three, and where both files are
-/// standard input.
-void check_pairs(const PairSource& pairs);
 
 }  // namespace weft::cli

@@ -1,38 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// A terminal is no source: a command without texts would wait for ever.
+// Flags, and what is given by them.
 #include "weft/cli/tasks/text_input.h"
 
-#include <unistd.h>
-
-#include "weft/cli/front/failure.h"
 #include "weft/cli/front/field_flags.h"
 #include "weft/core/error.h"
 #include "weft/readers/input/input_texts.h"
 
 namespace weft::cli {
-namespace {
-
-void refuse_terminal() {
-  if (isatty(STDIN_FILENO) != 0) {
-    throw UsageError("no text was given", "give TEXT, --file FILE, or a pipe on standard input");
-  }
-}
-
-}  // namespace
-
-void check_one_source(const TextSource& source) {
-  if (!source.texts.empty() && !source.file.empty()) {
-    throw UsageError("texts as arguments and --file cannot both be given");
-  }
-}
-
-void check_source(const TextSource& source) {
-  check_one_source(source);
-  if (!are_texts(source.texts) && (source.file.empty() || source.file == "-")) {
-    refuse_terminal();
-  }
-}
-
 void add_text_arguments(CLI::App& app, TextSource& source, bool with_pairs) {
   app.add_option("TEXT", source.texts, "texts; without any, Weft reads --file or standard input (also as -)");
   app.add_option("--file", source.file, "file of texts, plain or gzip; - is standard input")->option_text("FILE");
@@ -55,7 +29,7 @@ void add_text_arguments(CLI::App& app, TextSource& source, bool with_pairs) {
 std::vector<tasks::Document> whole_files(const std::vector<std::string>& paths) {
   for (const std::string& path : paths) {
     if (path == "-") {
-      refuse_terminal();
+      tasks::refuse_terminal();
     }
   }
   return tasks::whole_files(paths);

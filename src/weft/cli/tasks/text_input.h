@@ -13,13 +13,10 @@
 namespace weft::cli {
 
 using tasks::are_texts;
+using tasks::check_one_source;
+using tasks::check_source;
 using tasks::DocumentReader;
 using tasks::TextSource;
-
-/// Errors: UsageError for arguments beside a file.
-void check_one_source(const TextSource& source);
-/// The same before a DocumentReader reads it. Errors: UsageError for a terminal as standard input, too.
-void check_source(const TextSource& source);
 
 /// Adds the arguments TEXT..., --file with --format and --text-field, and --pairs with --pair-field where a task knows
 /// what to do with two texts.

@@ -6,6 +6,8 @@
 
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
+#include "weft/core/system/option_name.h"
+#include "weft/core/system/usage_error.h"
 #include "weft/readers/byte_source.h"
 #include "weft/readers/text_source.h"
 
@@ -18,7 +20,37 @@ readers::InputTexts lines_of_file(const std::string& path) {
   return {readers::ByteSource::stream(path), options};
 }
 
+// Exactly one of the three ways to give pairs.
+void check_way(const PairSource& flags) {
+  const int ways = (flags.source.empty() ? 0 : 1) + (flags.file.empty() ? 0 : 1) + (flags.texts.empty() ? 0 : 1);
+  if (ways != 1) {
+    throw UsageError(ways == 0 ? "no pair of texts was given" : "pairs of texts were given in several ways",
+                     concat("give ", option("source"), " FILE ", option("target"), " FILE, or ", option("file"),
+                            " FILE with both, or SOURCE TARGET"));
+  }
+  if (!flags.texts.empty() && flags.texts.size() != 2) {
+    throw UsageError(concat("a pair is two texts, found ", flags.texts.size()));
+  }
+}
+
 }  // namespace
+
+void check_pairs(const PairSource& flags) {
+  if (flags.source.empty() != flags.target.empty()) {
+    throw UsageError(concat(option("source"), " and ", option("target"), " belong together, found only ",
+                            option(flags.source.empty() ? "target" : "source")));
+  }
+  check_way(flags);
+  if (flags.source == "-" && flags.target == "-") {
+    throw UsageError("only one of the files can be standard input");
+  }
+  const readers::InputTextOptions& reading = flags.reading;
+  const bool is_usual = reading.format == "auto" && reading.text_field == "source" && reading.pair_field == "target";
+  if (flags.file.empty() && !is_usual) {
+    throw UsageError(concat(option("format"), ", ", option("source_field"), " and ", option("target_field"),
+                            " are for the records of ", option("file")));
+  }
+}
 
 NumberedLines::NumberedLines(const std::string& path)
     : name_(path == "-" ? "standard input" : quote(path, 4096)), lines_(lines_of_file(path)) {}

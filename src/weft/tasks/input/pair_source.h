@@ -23,6 +23,10 @@ struct PairSource {
   std::vector<std::string> texts;  ///< a text and its translation
 };
 
+/// Before a PairInput reads it. Errors: UsageError for none or several of the three, for settings of records without
+/// such a file, and where both files are standard input.
+void check_pairs(const PairSource& pairs);
+
 /// Lines of a file, with their number; "-" is standard input.
 class NumberedLines {
  public:

@@ -2,16 +2,39 @@
 // Lines are bytes: what is no UTF-8 is the tokeniser's business, which keeps offsets right.
 #include "weft/tasks/input/text_source.h"
 
+#include <unistd.h>
+
 #include <utility>
 
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
+#include "weft/core/system/option_name.h"
+#include "weft/core/system/usage_error.h"
 #include "weft/readers/byte_source.h"
 
 namespace weft::tasks {
 
 bool are_texts(const std::vector<std::string>& texts) {
   return !texts.empty() && (texts.size() > 1 || texts.front() != "-");
+}
+
+void refuse_terminal() {
+  if (isatty(STDIN_FILENO) != 0) {
+    throw UsageError("no text was given", concat("give TEXT, ", option("file"), " FILE, or a pipe on standard input"));
+  }
+}
+
+void check_one_source(const TextSource& source) {
+  if (!source.texts.empty() && !source.file.empty()) {
+    throw UsageError(concat("texts as arguments and ", option("file"), " cannot both be given"));
+  }
+}
+
+void check_source(const TextSource& source) {
+  check_one_source(source);
+  if (!are_texts(source.texts) && (source.file.empty() || source.file == "-")) {
+    refuse_terminal();
+  }
 }
 
 DocumentReader::DocumentReader(const TextSource& source, bool keep_fields) : source_(source) {

@@ -24,6 +24,14 @@ struct TextSource {
 /// Whether the strings are texts: "-" alone is standard input, as everywhere on a command line.
 bool are_texts(const std::vector<std::string>& texts);
 
+/// Before a DocumentReader reads it. Errors: UsageError for texts beside a file, and for a terminal as standard input:
+/// a call without texts would wait for ever.
+void check_source(const TextSource& source);
+/// The first of the two alone.
+void check_one_source(const TextSource& source);
+/// The second. Errors: UsageError where standard input is a terminal.
+void refuse_terminal();
+
 /// A record that could not be read: how many documents of the same part stand before it, and why.
 struct UnreadRecord {
   std::size_t before = 0;

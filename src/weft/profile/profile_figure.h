@@ -5,10 +5,10 @@
 #include "weft/inspect/picture/heat.h"
 #include "weft/profile/attention_profile.h"
 
-namespace weft::cli {
+namespace weft::profile {
 
 /// A line for each part that has sums, a panel for each head: the mean probability of a pair, by edge where edges were
 /// summed, else by tile.
-inspect::HeatFigure profile_figure(const profile::AttentionProfile& profile);
+inspect::HeatFigure profile_figure(const AttentionProfile& profile);
 
-}  // namespace weft::cli
+}  // namespace weft::profile

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Three kinds of models, each with the forms of text that it reads.
-#include "weft/cli/profile/profile_texts.h"
+#include "weft/tasks/profile/profile_input.h"
 
 #include <algorithm>
 #include <array>
@@ -10,20 +10,21 @@
 
 #include "weft/checkpoint/encoder_decoder/directory.h"
 #include "weft/checkpoint/model_directory.h"
-#include "weft/cli/front/failure.h"
-#include "weft/cli/tasks/pair_input.h"
-#include "weft/cli/tasks/text_input.h"
 #include "weft/core/quote.h"
+#include "weft/core/system/option_name.h"
+#include "weft/core/system/usage_error.h"
 #include "weft/data/text_corpus.h"
 #include "weft/data/token_source.h"
 #include "weft/generation/settings/read_settings.h"
 #include "weft/readers/input/file_kind.h"
 #include "weft/readers/squad_reader.h"
+#include "weft/tasks/input/pair_source.h"
+#include "weft/tasks/input/text_source.h"
 #include "weft/tasks/profile/observed_layers.h"
 #include "weft/tasks/sequences/sequence_model.h"
 #include "weft/text/unknown_tokens.h"
 
-namespace weft::cli {
+namespace weft::tasks {
 namespace {
 
 using checkpoint::Ability;
@@ -51,20 +52,20 @@ void require_forms(bool fits, const std::string& name, std::string_view kind, st
 
 // Before any text is read.
 void require_observed(const torch::nn::Module& model, const std::string& name) {
-  if (const std::string reason = tasks::why_none_observed(model); !reason.empty()) {
+  if (const std::string reason = why_none_observed(model); !reason.empty()) {
     fail(ErrorKind::kUnsupported, name, ": no layer has weights to profile: ", reason);
   }
 }
 
 // Without a limit the same documents; `left` counts down.
-tasks::NextDocuments at_most(std::int64_t most, std::function<std::vector<tasks::Document>(std::size_t)> next) {
+NextDocuments at_most(std::int64_t most, std::function<std::vector<Document>(std::size_t)> next) {
   auto left = std::make_shared<std::int64_t>(most);
-  return [left, most, next = std::move(next)]() -> std::vector<tasks::Document> {
+  return [left, most, next = std::move(next)]() -> std::vector<Document> {
     if (most > 0 && *left == 0) {
       return {};
     }
     const std::size_t wanted = most > 0 ? std::min(kRecordsOfAUnit, static_cast<std::size_t>(*left)) : kRecordsOfAUnit;
-    std::vector<tasks::Document> documents = next(wanted);
+    std::vector<Document> documents = next(wanted);
     *left -= most > 0 ? std::ssize(documents) : 0;
     return documents;
   };
@@ -75,7 +76,7 @@ class TextPieces {
  public:
   explicit TextPieces(const ProfileTexts& texts) : corpus_(texts.text, texts.max_bytes) {}
 
-  std::vector<tasks::Document> next() {
+  std::vector<Document> next() {
     const std::int64_t count = std::min(kBytesOfAUnit, corpus_.bytes() - read_);
     if (count <= 0) {
       return {};
@@ -85,11 +86,11 @@ class TextPieces {
     if (read_ + count < corpus_.bytes()) {
       piece.resize(end_of_piece(piece));
     }
-    tasks::Document document;
+    Document document;
     document.name = concat("the text from byte ", read_);
     read_ += std::ssize(piece);
     document.first = std::move(piece);
-    std::vector<tasks::Document> documents;
+    std::vector<Document> documents;
     documents.push_back(std::move(document));
     return documents;
   }
@@ -121,12 +122,12 @@ bool has_questions(const ProfileTexts& texts) {
 }
 
 // Questions on paragraphs, as `weft train --task answer` reads them.
-tasks::NextDocuments questions_of(const ProfileTexts& texts) {
-  require(texts.text_field.empty() && texts.pair_field.empty(), "weft profile: --text-field and --pair-field are not ",
-          "for ", Quoted(texts.data, 4096), ", whose fields are those of SQuAD");
+NextDocuments questions_of(const ProfileTexts& texts) {
+  require(texts.text_field.empty() && texts.pair_field.empty(), "weft profile: ", option("text_field"), " and ",
+          option("pair_field"), " are not for ", Quoted(texts.data, 4096), ", whose fields are those of SQuAD");
   auto reader = std::make_shared<readers::SquadReader>(texts.data);
   return at_most(texts.examples, [reader, file = quote(texts.data, 4096)](std::size_t count) {
-    std::vector<tasks::Document> documents;
+    std::vector<Document> documents;
     readers::Question question;
     while (documents.size() < count && reader->next(question)) {
       documents.push_back({question.question, *question.context, concat(file, " question ", quote(question.id))});
@@ -135,7 +136,7 @@ tasks::NextDocuments questions_of(const ProfileTexts& texts) {
   });
 }
 
-tasks::NextDocuments records_of(const ProfileTexts& texts) {
+NextDocuments records_of(const ProfileTexts& texts) {
   if (has_questions(texts)) {
     return questions_of(texts);
   }
@@ -155,7 +156,7 @@ tasks::NextDocuments records_of(const ProfileTexts& texts) {
   return at_most(texts.examples, [records](std::size_t count) { return records->reader->next(count); });
 }
 
-tasks::NextDocuments pairs_of(const ProfileTexts& texts) {
+NextDocuments pairs_of(const ProfileTexts& texts) {
   struct Pairs {
     PairSource flags;
     std::optional<PairInput> input;
@@ -177,58 +178,60 @@ ProfileInput open_pairs(const checkpoint::OpenedModel& directory, const ProfileT
   const Given given(texts);
   const bool both = !texts.source.empty() && !texts.target.empty();
   require_forms(!given.text && given.data != given.pairs && (both || !given.pairs), name, "an encoder-decoder",
-                "pairs of texts, --source FILE and --target FILE, or --data FILE with both");
-  require(texts.format != "squad", name, " is an encoder-decoder; --format squad is for encoders");
-  tasks::SequenceModel sequences = tasks::describe_sequence_model(directory, texts.context);
+                concat("pairs of texts, ", option("source"), " FILE and ", option("target"), " FILE, or ",
+                       option("data"), " FILE with both"));
+  require(texts.format != "squad", name, " is an encoder-decoder; ", option("format"), " squad is for encoders");
+  SequenceModel sequences = describe_sequence_model(directory, texts.context);
   const std::int64_t start = generation::start_token(generation::read_settings(directory), name);
   require(start < directory.facts(Ability::kWrite).writes->vocabulary, name, ": a target starts with token ", start,
           ", which the model does not have");
-  tasks::NextDocuments pairs = pairs_of(texts);
+  NextDocuments pairs = pairs_of(texts);
   const models::EncoderDecoder model = checkpoint::load_encoder_decoder(directory);
   require_observed(*model, name);
   return {"encoder-decoder", model.ptr(),
-          tasks::pair_units(std::move(sequences), model, start, std::move(pairs),
-                            {{texts.batch_size, texts.batch_tokens}, texts.truncate})};
+          pair_units(std::move(sequences), model, start, std::move(pairs),
+                     {{texts.batch_size, texts.batch_tokens}, texts.truncate})};
 }
 
 ProfileInput open_encoder(const checkpoint::OpenedModel& directory, const ProfileTexts& texts,
                           const std::string& name) {
   const Given given(texts);
-  require_forms(!given.pairs && given.text != given.data, name, "an encoder", "--text PATH or --data FILE");
-  tasks::NextDocuments documents;
+  require_forms(!given.pairs && given.text != given.data, name, "an encoder",
+                concat(option("text"), " PATH or ", option("data"), " FILE"));
+  NextDocuments documents;
   if (given.data) {
     documents = records_of(texts);
   } else {
     documents = [pieces = std::make_shared<TextPieces>(texts)] { return pieces->next(); };
   }
-  tasks::TaskModelOptions options;
+  TaskModelOptions options;
   options.max_length = texts.context;
   const bool has_documents = given.data && has_questions(texts);
-  tasks::TaskModel model = tasks::open_task_model(directory, options);
+  TaskModel model = open_task_model(directory, options);
   const std::shared_ptr<torch::nn::Module> module = model.model.ptr();
   require_observed(*module, name);
   return {"encoder", module,
-          tasks::document_units(std::move(model), std::move(documents),
-                                {{texts.batch_size, texts.batch_tokens}, texts.truncate, has_documents, texts.stride})};
+          document_units(std::move(model), std::move(documents),
+                         {{texts.batch_size, texts.batch_tokens}, texts.truncate, has_documents, texts.stride})};
 }
 
 ProfileInput open_own(const checkpoint::OpenedModel& directory, const ProfileTexts& texts, const std::string& name) {
   const checkpoint::ReadingFacts facts = directory.facts(Ability::kPredict).reads;
   const Given given(texts);
   require_forms(given.text && !given.data && !given.pairs, name,
-                facts.is_causal ? "a decoder" : "an encoder that was trained here", "--text PATH");
+                facts.is_causal ? "a decoder" : "an encoder that was trained here", concat(option("text"), " PATH"));
   const std::unique_ptr<text::Tokenizer> tokenizer = checkpoint::load_tokenizer(directory);
   text::warn_of_small_vocabulary(*tokenizer, facts.vocabulary, name);
   models::LanguageModel model = checkpoint::load_model(directory);
   require_observed(*model, name);
   if (texts.memory >= 0) {
-    model->set_memory_length(texts.memory, "--memory");
+    model->set_memory_length(texts.memory, concat(option("memory")));
   }
   const auto tokens =
       data::tokenize_once(std::make_shared<const data::TextCorpus>(texts.text, texts.max_bytes), *tokenizer);
   const std::int64_t context = texts.context > 0 ? texts.context : facts.longest;
   return {facts.is_causal ? "decoder" : "encoder", model.ptr(),
-          tasks::token_units(model, tokens, context, texts.batch_tokens)};
+          token_units(model, tokens, context, texts.batch_tokens)};
 }
 
 using OpenInput = ProfileInput (*)(const checkpoint::OpenedModel& directory, const ProfileTexts& texts,
@@ -243,4 +246,4 @@ ProfileInput open_profile_input(const checkpoint::OpenedModel& directory, const 
   return way_of(directory, kInputs)(directory, texts, quote(directory.path().string(), 4096));
 }
 
-}  // namespace weft::cli
+}  // namespace weft::tasks

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `weft profile` reads: a text, records, or pairs of texts, as the model at hand takes them.
+// What a profile is of: a model, and a text, records, or pairs of texts, as the model takes them.
 #pragma once
 
 #include <cstdint>
@@ -15,9 +15,9 @@
 #include "weft/readers/input/input_texts.h"
 #include "weft/tasks/profile/profile_units.h"
 
-namespace weft::cli {
+namespace weft::tasks {
 
-/// Flags on what is read.
+/// What is read.
 struct ProfileTexts {
   std::vector<std::string> text;
   std::string data;
@@ -74,11 +74,11 @@ struct ProfileTexts {
 struct ProfileInput {
   std::string kind;  ///< as profile::ModelOrigin has it
   std::shared_ptr<torch::nn::Module> model;
-  std::unique_ptr<tasks::ProfileUnits> units;
+  std::unique_ptr<ProfileUnits> units;
 };
 
 /// Errors: UsageError for texts of another form than the model of `directory` takes; those of the model, its tokeniser
 /// and the files.
 ProfileInput open_profile_input(const checkpoint::OpenedModel& directory, const ProfileTexts& texts);
 
-}  // namespace weft::cli
+}  // namespace weft::tasks

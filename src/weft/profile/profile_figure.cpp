@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sums divided by the rows that they are of.
-#include "weft/cli/profile/profile_figure.h"
+#include "weft/profile/profile_figure.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -8,10 +8,8 @@
 
 #include "weft/core/error.h"
 
-namespace weft::cli {
+namespace weft::profile {
 namespace {
-
-using profile::MassSums;
 
 // The mean probability of a pair in each square of `tile` positions, of one head.
 inspect::HeatPanel panel_of_sums(const MassSums& sums, std::int64_t head) {
@@ -29,7 +27,7 @@ inspect::HeatPanel panel_of_sums(const MassSums& sums, std::int64_t head) {
     }
     for (std::int64_t column = 0; column < panel.columns; ++column) {
       const std::int64_t pairs = queries * (std::min((column + 1) * tile, sums.keys()) - column * tile);
-      const double mean = pairs > 0 ? static_cast<double>(*mass) * profile::kMassUnit / static_cast<double>(pairs) : 0;
+      const double mean = pairs > 0 ? static_cast<double>(*mass) * kMassUnit / static_cast<double>(pairs) : 0;
       panel.values.push_back(static_cast<float>(mean));
       ++mass;
     }
@@ -39,12 +37,12 @@ inspect::HeatPanel panel_of_sums(const MassSums& sums, std::int64_t head) {
 
 }  // namespace
 
-inspect::HeatFigure profile_figure(const profile::AttentionProfile& profile) {
+inspect::HeatFigure profile_figure(const AttentionProfile& profile) {
   inspect::HeatFigure figure;
   figure.title = concat("Mean attention of ", profile.model.path);
   figure.notes = {concat(profile.data.texts, " texts, ", profile.data.tokens,
                          " tokens. Queries from top to bottom, keys from left to right.")};
-  for (const profile::Part& part : profile.parts) {
+  for (const Part& part : profile.parts) {
     if (part.sums.queries() == 0) {
       continue;
     }
@@ -60,4 +58,4 @@ inspect::HeatFigure profile_figure(const profile::AttentionProfile& profile) {
   return figure;
 }
 
-}  // namespace weft::cli
+}  // namespace weft::profile
