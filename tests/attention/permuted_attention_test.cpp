@@ -104,6 +104,39 @@ TEST(PermutedAttention, IsOneSoftmaxOverAllParts) {
   }
 }
 
+TEST(PermutedAttention, PartsHaveDistancesAndPaddingOfTheirPlaces) {
+  PermutedCall call = random_call(at::kDouble);
+  call.parts.resize(2);
+  call.parts[0] = {.layout = layout_of_places(kPermutedLength, kPermutedLength)};  // in the order of the text
+  call.parts[1].positions = {};
+  std::vector<at::Tensor> leaves = {call.query, call.key, call.value};
+  std::vector<at::Tensor> scores;
+  std::vector<at::Tensor> values;
+  for (PermutedPart& part : call.parts) {
+    const at::Tensor key = rows_at(call.key, part.keys);
+    part.key_keep = at::rand({2, key.size(2)}) < 0.8;
+    part.distances = {at::randn({kPermutedHeads, 41}, at::kDouble).requires_grad_(), 20};
+    leaves.push_back(part.distances.scores);
+    const at::Tensor query = rows_at(call.query, part.queries);
+    const at::Tensor distance = at::arange(query.size(2)).unsqueeze(1) - at::arange(key.size(2)).unsqueeze(0);
+    const at::Tensor entry = (distance + 20).clamp(0, 40).flatten();
+    const at::Tensor added = part.distances.scores.index_select(1, entry).view({1, kPermutedHeads, query.size(2), -1});
+    const at::Tensor own = query.matmul(key.transpose(2, 3)) * call.scale + added;
+    const at::Tensor hidden = part.key_keep.logical_not().unsqueeze(1).unsqueeze(1);
+    scores.push_back(rows_at(own.masked_fill(hidden, -std::numeric_limits<double>::infinity()), part.places));
+    values.push_back(rows_at(call.value, part.keys));
+  }
+  const at::Tensor expected = at::cat(scores, -1).softmax(-1).matmul(at::cat(values, 2));
+  const at::Tensor output = attention::permuted_attention(call);
+  EXPECT_LT((output - expected).abs().max().item<double>(), 1e-12);
+  const at::Tensor weight = at::randn(output.sizes(), output.options());
+  const auto found = torch::autograd::grad({(output * weight).sum()}, leaves);
+  const auto wanted = torch::autograd::grad({(expected * weight).sum()}, leaves);
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    EXPECT_LT((found[i] - wanted[i]).abs().max().item<double>(), 1e-11) << i;
+  }
+}
+
 TEST(PermutedAttention, ARowThatSeesItselfAloneWeighsPartsExactly) {
   PermutedCall call = random_call(at::kFloat);
   for (PermutedPart& part : call.parts) {

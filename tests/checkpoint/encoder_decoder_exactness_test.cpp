@@ -145,8 +145,8 @@ TEST_P(EncoderDecoderExactness, EveryLayoutOfSharedTablesGivesTheSameModel) {
 
 INSTANTIATE_TEST_SUITE_P(Families, EncoderDecoderExactness,
                          ::testing::Values("marian", "marian_apart", "bart", "bart_untied", "pegasus",
-                                           "bigbird_pegasus", "led", "t5", "t5_gated", "mt5", "umt5", "longt5", "mbart",
-                                           "m2m_100"));
+                                           "bigbird_pegasus", "led", "t5", "t5_gated", "mt5", "umt5", "longt5",
+                                           "longt5_global", "longt5_global_wide", "mbart", "m2m_100"));
 
 }  // namespace
 }  // namespace weft::checkpoint

@@ -16,14 +16,15 @@
 
 namespace weft::attention {
 
-DistanceBiases::DistanceBiases(const MechanismSite& site, torch::nn::Module& owner, const at::TensorOptions& options)
+DistanceBiases::DistanceBiases(const MechanismSite& site, torch::nn::Module& owner, const at::TensorOptions& options,
+                               const char* of_buckets)
     : buckets_(site.buckets), causal_(site.causal) {
   const at::NoGradGuard without_gradients;
   if (buckets_) {
     learned_ = true;
     of_buckets_ = site.layer > 0 && !buckets_->in_each_layer
                       ? at::Tensor()
-                      : owner.register_parameter("distance_biases", at::empty({buckets_->count, site.heads}, options));
+                      : owner.register_parameter(of_buckets, at::empty({buckets_->count, site.heads}, options));
     if (of_buckets_.defined()) {
       of_buckets_.zero_();
     }

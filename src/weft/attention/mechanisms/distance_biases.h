@@ -19,9 +19,10 @@ class DistanceBiases {
   DistanceBiases() = default;
   /// Those of `site`. What is learned `owner` registers: slopes as `slopes`, and in an encoder those for keys behind
   /// the query as `slopes_behind` (BiALiBi), which begin as alibi_slopes(); scores of buckets as
-  /// `distance_biases` [buckets, heads], which begin as zeros, in layer 0, and the other layers share them, or in each
+  /// `of_buckets` [buckets, heads], which begin as zeros, in layer 0, and the other layers share them, or in each
   /// layer.
-  DistanceBiases(const MechanismSite& site, torch::nn::Module& owner, const at::TensorOptions& options);
+  DistanceBiases(const MechanismSite& site, torch::nn::Module& owner, const at::TensorOptions& options,
+                 const char* of_buckets = "distance_biases");
 
   bool defined() const noexcept { return slopes_.defined() || buckets_.has_value(); }
   /// A table for distances up to `reach` on both sides, with numbers as `options` say; differentiable.

@@ -19,6 +19,7 @@
 #include "weft/attention/mechanisms/relative/relative_attention.h"
 #include "weft/attention/mechanisms/rfa/rfa_attention.h"
 #include "weft/attention/mechanisms/span/span_attention.h"
+#include "weft/attention/mechanisms/transient_global/transient_global.h"
 #include "weft/core/error.h"
 #include "weft/core/joined.h"
 #include "weft/core/quote.h"
@@ -61,6 +62,7 @@ constexpr std::array kMechanisms{
     Mechanism{"linformer", parse_linformer, build_learned<LinformerAttention>},
     Mechanism{"little_bird", parse_little_bird, build_learned<LittleBirdAttention>},
     Mechanism{"global_local", parse_etc, build_learned<EtcAttention>},
+    Mechanism{"transient_global", parse_transient_global, build_learned<TransientGlobalAttention>},
 };
 static_assert(std::ranges::equal(kMechanisms, pattern::kMechanismNames, {}, &Mechanism::name));
 

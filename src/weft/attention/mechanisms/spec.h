@@ -66,9 +66,10 @@ struct MechanismSpec {
   bool has_longest_text = false;         ///< it reads no text longer than its site's maximum_length
   bool ignores_query_positions = false;  ///< wherever a query stands, it sees the same of another sequence
   std::int64_t heads = 0;                ///< whose settings it lists one by one; 0: it fits any number
-  std::int64_t latents = 0;  ///< learned companions that a layer packs its text into, and that this one attends to
-  bool companions = false;   ///< queries, keys and values begin with those of companions that a call brings
-                             ///< (AttentionContext::companions)
+  std::int64_t latents = 0;       ///< learned companions that a layer packs its text into, and that this one attends to
+  std::int64_t summed_block = 0;  ///< tokens of a block whose sum a layer makes a row of (transient_global/); 0: none
+  bool companions = false;        ///< queries, keys and values begin with those of companions that a call brings
+                                  ///< (AttentionContext::companions)
   /// Why an observer sees nothing of its calls, a sentence without its end; empty: it sees all of them, because
   /// forward() shows them (show_call()); absent: there is no softmax over edges.
   std::optional<std::string> not_observed = {};

@@ -13,9 +13,11 @@
 #include <c10/core/impl/LocalDispatchKeySet.h>
 #include <torch/csrc/autograd/custom_function.h>
 
+#include <algorithm>
 #include <limits>
 #include <utility>
 
+#include "weft/attention/distance_table.h"
 #include "weft/attention/kept_value.h"
 #include "weft/attention/operator/checks.h"
 #include "weft/attention/operator/paths.h"
@@ -38,9 +40,11 @@ Call call_of_part(const PermutedCall& all, std::size_t number) {
   Call call{.query = rows_at(all.query, part.queries),
             .key = rows_at(all.key, part.keys),
             .value = rows_at(all.value, part.keys),
+            .key_keep = part.key_keep,
             .layout = part.layout,
             .scale = all.scale,
             .dropout = {static_cast<float>(all.dropout), seed, 0},
+            .distances = part.distances,
             .positions = part.positions};
   check_call(call);
   return call;
@@ -124,17 +128,25 @@ at::Tensor weight_by_place(const at::Tensor& weight, const at::Tensor& places, c
                            : at::zeros(like.sizes(), like.options()).scatter_(2, places.expand(weight.sizes()), weight);
 }
 
-/// dQ, dK and dV in the dtype of sums.
-Gradients backward_of(const PermutedCall& all, const PermutedForward& forward, const at::Tensor& output_gradient) {
+/// dQ, dK and dV in the dtype of sums, and the gradient of each distance table, in the order of the parts with one.
+struct PermutedGradients {
+  Gradients rows;
+  variable_list tables;
+};
+
+PermutedGradients backward_of(const PermutedCall& all, const PermutedForward& forward,
+                              const at::Tensor& output_gradient) {
   const auto room_for = [](const at::Tensor& tensor) {
     return at::zeros(tensor.sizes(), tensor.options().dtype(accumulation_type(tensor)));
   };
   Gradients sums{room_for(all.query), room_for(all.key), room_for(all.value)};
+  variable_list tables;
   const std::vector<at::Tensor> weights = weights_of(all, forward.log_sum_exp);
   for (std::size_t number = 0; number < all.parts.size(); ++number) {
     const PermutedPart& part = all.parts[number];
     Call call = call_of_part(all, number);
     call.taken = forward.taken[number];
+    call.asks_distances = call.distances.scores.defined() && call.distances.scores.requires_grad();
     const at::Tensor& log_sum_exp = forward.log_sum_exp[number];
     const at::Tensor weight = weight_by_place(weights[number], part.places, log_sum_exp);
     const at::Tensor incoming = rows_at(output_gradient, part.queries) * weight.unsqueeze(-1);
@@ -148,26 +160,56 @@ Gradients backward_of(const PermutedCall& all, const PermutedForward& forward, c
       add_rows_at(sums.key, part.keys, found.key.to(sums.key.scalar_type()));
       add_rows_at(sums.value, part.keys, found.value.to(sums.value.scalar_type()));
     }
+    if (call.distances.scores.defined()) {
+      tables.push_back(found.distances);
+    }
   }
-  return sums;
+  return {std::move(sums), std::move(tables)};
+}
+
+/// Scores of the distance tables, one for each part that has one.
+variable_list tables_of(const PermutedCall& call) {
+  variable_list tables;
+  for (const PermutedPart& part : call.parts) {
+    if (part.distances.scores.defined()) {
+      tables.push_back(part.distances.scores);
+    }
+  }
+  return tables;
+}
+
+/// Puts `tables` where tables_of() found them: in the parts that `has_table` names.
+void set_tables(PermutedCall& call, const variable_list& tables, const std::vector<bool>& has_table) {
+  std::size_t next = 0;
+  for (std::size_t number = 0; number < call.parts.size(); ++number) {
+    if (has_table[number]) {
+      call.parts[number].distances.scores = tables[next++];
+    }
+  }
 }
 
 /// A call without the tensors that autograd keeps, and who computed its parts.
 struct KeptPermuted {
   PermutedCall call;
   std::vector<Taken> taken;
+  std::vector<bool> has_table;  // of each part
 };
 
 struct PermutedFunction : torch::autograd::Function<PermutedFunction> {
   static at::Tensor forward(AutogradContext* context, const at::Tensor& query, const at::Tensor& key,
-                            const at::Tensor& value, const PermutedCall& call) {
+                            const at::Tensor& value, const variable_list& tables, const PermutedCall& call) {
     const at::AutoDispatchBelowADInplaceOrView below_autograd;
     const PermutedForward found = forward_of(call);
     variable_list saved = {query, key, value, found.output};
     saved.insert(saved.end(), found.log_sum_exp.begin(), found.log_sum_exp.end());
+    saved.insert(saved.end(), tables.begin(), tables.end());
     context->save_for_backward(saved);
-    KeptPermuted state{call, found.taken};
+    KeptPermuted state{call, found.taken, {}};
     state.call.query = state.call.key = state.call.value = at::Tensor();
+    for (PermutedPart& part : state.call.parts) {
+      state.has_table.push_back(part.distances.scores.defined());
+      part.distances.scores = at::Tensor();
+    }
     context->saved_data["call"] = kept(std::move(state));
     return found.output;
   }
@@ -184,10 +226,15 @@ struct PermutedFunction : torch::autograd::Function<PermutedFunction> {
     call.query = saved[0];
     call.key = saved[1];
     call.value = saved[2];
-    const Gradients found =
-        backward_of(call, {saved[3], {saved.begin() + 4, saved.end()}, std::move(state.taken)}, gradients[0]);
-    return {found.query.to(call.query.scalar_type()), found.key.to(call.key.scalar_type()),
-            found.value.to(call.value.scalar_type()), at::Tensor()};
+    const auto behind_sums = saved.begin() + 4 + std::ssize(call.parts);
+    set_tables(call, {behind_sums, saved.end()}, state.has_table);
+    const PermutedGradients found =
+        backward_of(call, {saved[3], {saved.begin() + 4, behind_sums}, std::move(state.taken)}, gradients[0]);
+    variable_list given = {found.rows.query.to(call.query.scalar_type()), found.rows.key.to(call.key.scalar_type()),
+                           found.rows.value.to(call.value.scalar_type())};
+    given.insert(given.end(), found.tables.begin(), found.tables.end());
+    given.emplace_back();  // of the call
+    return given;
   }
 };
 
@@ -208,16 +255,22 @@ void check_part(const PermutedCall& call, const PermutedPart& part) {
 
 }  // namespace
 
-at::Tensor permuted_attention(const PermutedCall& call) {
+at::Tensor permuted_attention(const PermutedCall& given) {
   const c10::impl::ExcludeDispatchKeyGuard without_autocast(c10::autocast_dispatch_keyset);
-  check_tensors(call.query, call.key, call.value, {});
-  check_numbers(call.scale, call.dropout);
-  require(!call.parts.empty(), "attention: a permuted call needs at least one part, found none");
-  for (const PermutedPart& part : call.parts) {
+  check_tensors(given.query, given.key, given.value, {});
+  check_numbers(given.scale, given.dropout);
+  require(!given.parts.empty(), "attention: a permuted call needs at least one part, found none");
+  PermutedCall call = given;
+  for (PermutedPart& part : call.parts) {
     check_part(call, part);
+    part.distances = table_of({.distances = part.distances}, {.query = call.query});
   }
-  if (any_is_followed({call.query, call.key, call.value})) {
-    return PermutedFunction::apply(call.query, call.key, call.value, call);
+  const variable_list tables = tables_of(call);
+  const bool is_followed =
+      any_is_followed({call.query, call.key, call.value}) ||
+      std::any_of(tables.begin(), tables.end(), [](const at::Tensor& table) { return any_is_followed({table}); });
+  if (is_followed) {
+    return PermutedFunction::apply(call.query, call.key, call.value, tables, call);
   }
   const at::NoGradGuard without_gradients;
   return forward_of(call).output;

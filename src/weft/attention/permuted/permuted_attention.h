@@ -20,6 +20,8 @@ struct PermutedPart {
   at::Tensor keys;         ///< [B, H_kv, P_k]: the key row at each place; a row may stand at several places, or at none
   LayoutPtr layout;        ///< of P queries and P_k keys
   RowPositions positions;  ///< of the places; a key that nobody may see (padding, a spare place) has a negative one
+  at::Tensor key_keep = {};      ///< bool [B, P_k] of the places, where no positions say it; undefined keeps all
+  DistanceTable distances = {};  ///< of the places, where they have no positions; differentiable
 };
 
 /// query [B, H, Q, D], key [B, H_kv, K, D], value [B, H_kv, K, D_v] in the order of the text.

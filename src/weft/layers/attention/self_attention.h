@@ -40,6 +40,8 @@ class SelfAttentionImpl : public torch::nn::Module, public WatchedLayer {
   std::vector<at::Tensor> shared_parameters() const { return mechanism_->shared_parameters(); }
   /// Learned companions that the mechanism attends to; they come as `memory` of a call.
   std::int64_t latents() const noexcept { return mechanism_->spec().latents; }
+  /// Tokens of a block whose sum the mechanism attends to; the sums come as `memory` of a call. 0: it attends to none.
+  std::int64_t summed_block() const noexcept { return mechanism_->spec().summed_block; }
   /// Whether the first rows of x are companions (AttentionContext::companions).
   bool has_companions() const noexcept { return mechanism_->spec().companions; }
   /// Whether the mechanism asks for positions bound to `input`.

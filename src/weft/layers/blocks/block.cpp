@@ -9,6 +9,7 @@
 #include "weft/layers/blocks/compressive_block.h"
 #include "weft/layers/blocks/packed_block.h"
 #include "weft/layers/blocks/plain_block.h"
+#include "weft/layers/blocks/summed_block.h"
 #include "weft/layers/replay/recompute.h"
 
 namespace weft::layers {
@@ -77,6 +78,9 @@ Block make_block(const BlockConfig& config, const at::TensorOptions& options) {
   }
   if (attention->has_companions()) {
     return std::make_shared<CompanionBlockImpl>(config, std::move(attention), options);
+  }
+  if (attention->summed_block() > 0) {
+    return std::make_shared<SummedBlockImpl>(config, std::move(attention), options);
   }
   if (config.compression) {
     return std::make_shared<CompressiveBlockImpl>(config, std::move(attention), options);

@@ -66,9 +66,10 @@ std::vector<std::string> names_by_rows(const std::vector<NameRow>& rows, std::st
     }
     return parts;
   }
-  // What a mechanism of Weft's own learns, and its latents: transformers has no name for it, and passes it over.
+  // What a mechanism of Weft's own learns, its latents and norm: transformers has no name for it, and passes it over.
   const bool is_own = numbered.text.find(".attention.mechanism.") != std::string::npos ||
-                      numbered.text.starts_with("encoder.layers.#.pack") || numbered.text == "encoder.latents";
+                      numbered.text.starts_with("encoder.layers.#.pack") ||
+                      numbered.text.starts_with("encoder.layers.#.side_norm.") || numbered.text == "encoder.latents";
   return is_own ? std::vector<std::string>{concat(prefix, parameter)} : std::vector<std::string>{};
 }
 

@@ -51,6 +51,8 @@ void check_latents(const MechanismSpec& spec, const layers::BlockConfig& block, 
           of_first, ": expected the same number in every layer");
   require(spec.latents == 0 || config.residual == Residual::kOneStream, "`", spec.description,
           "` has latents, which have no place in reversible layers");
+  require(spec.summed_block == 0 || config.residual == Residual::kOneStream, "`", spec.description,
+          "` has sums of blocks, which have no place in reversible layers");
   require(spec.latents == 0 || block.head_size == 0, "`", spec.description,
           "` has latents, whose heads share the hidden columns: expected no head size of its own, found ",
           block.head_size);

@@ -14,8 +14,9 @@
 namespace weft::pattern {
 
 /// In the order of the registry's table.
-inline constexpr auto kMechanismNames = std::to_array<std::string_view>(
-    {"lsh", "linear", "relative", "span", "nystrom", "performer", "rfa", "linformer", "little_bird", "global_local"});
+inline constexpr auto kMechanismNames =
+    std::to_array<std::string_view>({"lsh", "linear", "relative", "span", "nystrom", "performer", "rfa", "linformer",
+                                     "little_bird", "global_local", "transient_global"});
 
 /// Errors: kExpression with a caret where `expression`, which is read as a pattern, names a mechanism; the message ends
 /// with `advice`. As tokenize() for a text that has no tokens.
