@@ -2,7 +2,6 @@
 // Each family's own fields stand where its config.json has them.
 #include "weft/cli/new_models/encoder_fields.h"
 
-#include <algorithm>
 #include <string>
 
 #include "weft/core/joined.h"
@@ -11,17 +10,16 @@
 namespace weft::cli {
 namespace {
 
-/// Calls visit(rule, value) for the fields that families have alone and write behind `shared`, each name once.
+/// Calls visit(rule, value) for the fields that families have alone and write behind `shared`. A field of several
+/// families is that of the first one, wherever the others write it.
 template <typename Visitor>
 void each_own_field(std::string_view shared, const Visitor& visit) {
-  std::vector<std::string_view> seen;
   for (const models::Family* family : models::encoder_families()) {
     if (family->encoder->own_fields_after != shared) {
       continue;
     }
     family->encoder->base.own.each([&](const FieldRule& rule, const auto& value) {
-      if (std::find(seen.begin(), seen.end(), rule.name) == seen.end()) {
-        seen.push_back(rule.name);
+      if (models::families_with(rule.name).front() == family->name) {
         visit(rule, value);
       }
     });
