@@ -19,9 +19,7 @@
 #include "weft/cli/front/output.h"
 #include "weft/cli/front/printing/visible_output.h"
 #include "weft/cli/front/short_help.h"
-#include "weft/cli/generation/picture_completion.h"
 #include "weft/cli/generation/settings_flags.h"
-#include "weft/cli/generation/tensor_search.h"
 #include "weft/cli/tasks/encoder_flags.h"
 #include "weft/core/interrupt.h"
 #include "weft/core/log.h"
@@ -29,8 +27,10 @@
 #include "weft/generation/continue_text.h"
 #include "weft/generation/search/search.h"
 #include "weft/generation/settings/read_settings.h"
+#include "weft/generation/tensors/tensor_search.h"
 #include "weft/generation/whole_texts.h"
 #include "weft/readers/input/input_texts.h"
+#include "weft/tasks/pictures/complete_picture.h"
 #include "weft/text/unknown_tokens.h"
 #include "weft/training/precision.h"
 
@@ -54,7 +54,7 @@ struct GenerateOptions {
   std::string prompt;
   std::string prompt_file;
   std::string input;
-  PictureOptions picture;  // and the file to write, of tensors too
+  tasks::PictureRequest picture;  // and the file to write, of tensors too
   std::int64_t memory = -1;
   std::int64_t compressed_memory = -1;
   bool like_transformers = false;
@@ -176,15 +176,15 @@ void run_texts(const GenerateOptions& options, const checkpoint::OpenedModel& di
   fail_if_interrupted(texts);
 }
 
-TensorResults search_tensors(const checkpoint::OpenedModel& directory, const TensorTexts& texts,
-                             const generation::GenerationConfig& config, const GenerateOptions& options,
-                             const tasks::EncoderSettings& settings) {
+generation::TensorResults search_tensors(const checkpoint::OpenedModel& directory, const generation::TensorTexts& texts,
+                                         const generation::GenerationConfig& config, const GenerateOptions& options,
+                                         const tasks::EncoderSettings& settings) {
   if (directory.can(Ability::kWrite)) {
     const checkpoint::EncoderDecoderLoadOptions load{settings.encoder, settings.dtype, settings.check_finite};
-    return write_targets(checkpoint::load_encoder_decoder(directory, load), texts, config, options.input);
+    return generation::write_targets(checkpoint::load_encoder_decoder(directory, load), texts, config, options.input);
   }
   generation::LanguageModelDecoder decoder(load_with_memory(directory, options));
-  return continue_texts(decoder, texts, config, options.input);
+  return generation::continue_texts(decoder, texts, config, options.input);
 }
 
 void run_tensors(const GenerateOptions& options, const checkpoint::OpenedModel& directory,
@@ -193,9 +193,9 @@ void run_tensors(const GenerateOptions& options, const checkpoint::OpenedModel& 
     throw UsageError("weft generate --input has ids and no tokeniser: stop_strings has no effect",
                      "give --eos-token-id, or --prompt instead of --input");
   }
-  const TensorTexts texts = read_tensor_texts(options.input, directory.can(Ability::kWrite));
+  const generation::TensorTexts texts = generation::read_tensor_texts(options.input, directory.can(Ability::kWrite));
   const InterruptGuard guard;
-  const TensorResults results = search_tensors(directory, texts, config, options, settings);
+  const generation::TensorResults results = search_tensors(directory, texts, config, options, settings);
   if (interrupted()) {
     fail(ErrorKind::kInterrupted, "stopped before all texts were there; ", quote(options.picture.output, 4096),
          " was not written");
@@ -209,11 +209,26 @@ void run_tensors(const GenerateOptions& options, const checkpoint::OpenedModel& 
   }
 }
 
+void run_picture(const GenerateOptions& options, const checkpoint::OpenedModel& directory,
+                 const generation::GenerationConfig& config) {
+  const auto start = std::chrono::steady_clock::now();
+  const tasks::CompletedPicture done = tasks::complete_picture(options.picture, directory, config);
+  if (options.json) {
+    print_json({{"output", options.picture.output},
+                {"rows_kept", done.rows_kept},
+                {"new_bytes", done.new_bytes},
+                {"seconds", std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count()}});
+  } else {
+    std::cout << options.picture.output << ": " << done.rows_kept << " rows kept, " << digits(done.new_bytes)
+              << " bytes written anew\n";
+  }
+}
+
 // Before anything is read.
 void check_generate_flags(const GenerateOptions& options) {
   const bool has_tensors = !options.input.empty();
   if (options.picture.given()) {
-    check_picture_options(options.picture, options.settings);
+    tasks::check_picture_request(options.picture, options.settings.given);
     if (options.memory >= 0 || options.compressed_memory >= 0) {
       throw UsageError("a memory is for decoders with attention `relative` or `span`, and not for pictures",
                        "leave --memory and --compressed-memory out");
@@ -275,7 +290,7 @@ void run_generate(const GenerateOptions& options) {
   if (has_tensors) {
     run_tensors(options, directory, config, settings);
   } else if (options.picture.given() && !has_source) {
-    complete_picture(options.picture, directory, config);
+    run_picture(options, directory, config);
   } else {
     directory.need(Ability::kContinue);
     run_texts(options, directory, config, dtype);
@@ -335,10 +350,7 @@ void add_generate(CLI::App& parent) {
   add_json_flag(app, options->json);
   show_first(app, {.flags = {"--prompt", "--prompt-file", "--max-new-tokens", "--temperature", "--top-p", "--top-k",
                              "--num-beams", "--seed", "--stop-strings", "--threads", "--json"}});
-  app.callback([options] {
-    options->picture.json = options->json;
-    run_generate(*options);
-  });
+  app.callback([options] { run_generate(*options); });
 }
 
 }  // namespace weft::cli

@@ -14,13 +14,13 @@
 
 #include "weft/checkpoint/encoder_decoder/directory.h"
 #include "weft/checkpoint/encoder_directory.h"
+#include "weft/checkpoint/input/input_tensors.h"
 #include "weft/checkpoint/tensors.h"
 #include "weft/cli/commands/tensor_commands.h"
 #include "weft/cli/front/help.h"
 #include "weft/cli/front/model_argument.h"
 #include "weft/cli/front/output.h"
 #include "weft/cli/tasks/encoder_flags.h"
-#include "weft/cli/tasks/input_tensors.h"
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
 #include "weft/core/work/watched_progress.h"
@@ -64,7 +64,7 @@ Forwarded timed(const std::string& path, Call&& call) {
 }
 
 /// The companions of a text, and which tokens belong to which.
-models::CompanionTokens global_input(InputTensors& inputs) {
+models::CompanionTokens global_input(checkpoint::InputTensors& inputs) {
   return {.input_ids = inputs["global_input_ids"],
           .mask = inputs["global_input_mask"],
           .token_type_ids = inputs["global_token_type_ids"],
@@ -78,7 +78,7 @@ models::CompanionTokens global_input(InputTensors& inputs) {
 
 Forwarded forward_encoder(const checkpoint::OpenedModel& directory, const tasks::EncoderSettings& settings,
                           const std::string& path) {
-  InputTensors inputs = read_input_tensors(path, encoder_inputs(), {"input_ids"});
+  checkpoint::InputTensors inputs = checkpoint::read_input_tensors(path, checkpoint::encoder_inputs(), {"input_ids"});
   checkpoint::EncoderLoadOptions load;
   load.encoder = settings.encoder;
   load.dtype = settings.dtype;
@@ -97,7 +97,8 @@ Forwarded forward_encoder(const checkpoint::OpenedModel& directory, const tasks:
 
 Forwarded forward_pair(const checkpoint::OpenedModel& directory, const tasks::EncoderSettings& settings,
                        const std::string& path) {
-  InputTensors inputs = read_input_tensors(path, pair_inputs(), {"input_ids", "decoder_input_ids"});
+  checkpoint::InputTensors inputs =
+      checkpoint::read_input_tensors(path, checkpoint::pair_inputs(), {"input_ids", "decoder_input_ids"});
   models::EncoderDecoder model =
       checkpoint::load_encoder_decoder(directory, {settings.encoder, settings.dtype, settings.check_finite});
   return timed(path, [&] {

@@ -10,7 +10,7 @@
 #include "weft/generation/search/search.h"
 #include "weft/models/encoder_decoder.h"
 
-namespace weft::cli {
+namespace weft::generation {
 
 /// int64; all of an attention_mask that the file lacks is 1. The last two are for an encoder-decoder.
 struct TensorTexts {
@@ -31,18 +31,17 @@ struct TensorResults {
   at::Tensor sequences;
   at::Tensor scores;
 };
-TensorResults tabulate(const std::vector<generation::Ids>& before,
-                       const std::vector<std::vector<generation::Sequence>>& found,
-                       const generation::GenerationConfig& config);
+TensorResults tabulate(const std::vector<Ids>& before, const std::vector<std::vector<Sequence>>& found,
+                       const GenerationConfig& config);
 
 /// Continues the texts of a language model, those of one length together. Padding is to the left, as `transformers`
 /// has it. Errors: kFormat naming `path` for other padding; those of search().
-TensorResults continue_texts(generation::Decoder& decoder, const TensorTexts& texts,
-                             const generation::GenerationConfig& config, const std::string& path);
+TensorResults continue_texts(Decoder& decoder, const TensorTexts& texts, const GenerationConfig& config,
+                             const std::string& path);
 
 /// Texts behind the start token for the sources of an encoder-decoder, several at a time. Errors: kFormat naming
 /// `path` for a source without a token, or with padding that is not behind it; those of start_token() and search().
 TensorResults write_targets(const models::EncoderDecoder& model, const TensorTexts& sources,
-                            const generation::GenerationConfig& config, const std::string& path);
+                            const GenerationConfig& config, const std::string& path);
 
-}  // namespace weft::cli
+}  // namespace weft::generation

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // `weft generate --input` of an encoder-decoder takes the tensors that `weft forward` takes.
-#include "weft/cli/generation/tensor_search.h"
+#include "weft/generation/tensors/tensor_search.h"
 
 #include <gtest/gtest.h>
 
@@ -16,7 +16,7 @@
 #include "weft/checkpoint/encoder_decoder/directory.h"
 #include "weft/generation/pair_decoder.h"
 
-namespace weft::cli {
+namespace weft::generation {
 namespace {
 
 class TensorSearch : public ::testing::Test {
@@ -91,4 +91,4 @@ TEST_F(TensorSearch, WhatDoesNotFitIsNamed) {
 }
 
 }  // namespace
-}  // namespace weft::cli
+}  // namespace weft::generation

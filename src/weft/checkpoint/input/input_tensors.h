@@ -9,7 +9,7 @@
 
 #include <ATen/core/Tensor.h>
 
-namespace weft::cli {
+namespace weft::checkpoint {
 
 /// Tensors by name, int64; the operator [] gives an undefined one for a name that the file lacks.
 using InputTensors = std::map<std::string, at::Tensor>;
@@ -20,8 +20,8 @@ std::span<const char* const> pair_inputs();
 
 /// Reads `path`, which must have the tensors `needed` and may have the others of `names`: whole numbers of any width,
 /// and bool. What they stand for is the model's to check. Errors: kFormat naming file and tensor; those of
-/// checkpoint::load_tensors.
+/// load_tensors().
 InputTensors read_input_tensors(const std::string& path, std::span<const char* const> names,
                                 std::initializer_list<const char*> needed);
 
-}  // namespace weft::cli
+}  // namespace weft::checkpoint

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A name that the model does not take is an error: a misspelt mask would change nothing in silence.
-#include "weft/cli/tasks/input_tensors.h"
+#include "weft/checkpoint/input/input_tensors.h"
 
 #include <algorithm>
 #include <array>
@@ -10,7 +10,7 @@
 #include "weft/core/joined.h"
 #include "weft/core/quote.h"
 
-namespace weft::cli {
+namespace weft::checkpoint {
 namespace {
 
 constexpr std::array<const char*, 13> kEncoderInputs{
@@ -36,7 +36,7 @@ std::span<const char* const> pair_inputs() { return kPairInputs; }
 InputTensors read_input_tensors(const std::string& path, std::span<const char* const> names,
                                 std::initializer_list<const char*> needed) {
   InputTensors inputs;
-  for (const auto& [name, tensor] : checkpoint::load_tensors(named_by_user(path))) {
+  for (const auto& [name, tensor] : load_tensors(named_by_user(path))) {
     if (std::find(names.begin(), names.end(), name) == names.end()) {
       const std::string all = joined(names, ", ", [](const char* known) { return known; });
       fail(ErrorKind::kFormat, quote(path, 4096), ": unknown tensor ", quote(name), ", expected ", all);
@@ -51,4 +51,4 @@ InputTensors read_input_tensors(const std::string& path, std::span<const char* c
   return inputs;
 }
 
-}  // namespace weft::cli
+}  // namespace weft::checkpoint

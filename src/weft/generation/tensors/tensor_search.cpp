@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tables of ids to texts, and back.
-#include "weft/cli/generation/tensor_search.h"
+#include "weft/generation/tensors/tensor_search.h"
 
 #include <ATen/ops/full.h>
 #include <ATen/ops/ones_like.h>
@@ -10,18 +10,17 @@
 #include <map>
 #include <span>
 
-#include "weft/cli/tasks/input_tensors.h"
+#include "weft/checkpoint/input/input_tensors.h"
 #include "weft/core/error.h"
 #include "weft/core/interrupt.h"
 #include "weft/core/quote.h"
 #include "weft/generation/pair_decoder.h"
 #include "weft/generation/settings/read_settings.h"
 
-namespace weft::cli {
+namespace weft::generation {
 namespace {
 
-using generation::Ids;
-using generation::Sequence;
+using checkpoint::InputTensors;
 
 // Searched together: more would take memory by the number of texts.
 constexpr std::size_t kTextsOfABatch = 32;
@@ -75,7 +74,8 @@ Ids row_ids(const at::Tensor& table, std::int64_t row) {
 }  // namespace
 
 TensorTexts read_tensor_texts(const std::string& path, bool with_source) {
-  InputTensors inputs = read_input_tensors(path, with_source ? pair_inputs() : pair_inputs().first(2), {"input_ids"});
+  InputTensors inputs = checkpoint::read_input_tensors(
+      path, with_source ? checkpoint::pair_inputs() : checkpoint::pair_inputs().first(2), {"input_ids"});
   TensorTexts texts;
   texts.input_ids = require_table(path, "input_ids", inputs["input_ids"]).contiguous();
   texts.attention_mask = mask_of(inputs, "attention_mask", texts.input_ids, path);
@@ -87,7 +87,7 @@ TensorTexts read_tensor_texts(const std::string& path, bool with_source) {
 }
 
 TensorResults tabulate(const std::vector<Ids>& before, const std::vector<std::vector<Sequence>>& found,
-                       const generation::GenerationConfig& config) {
+                       const GenerationConfig& config) {
   std::size_t longest = 0;
   for (std::size_t item = 0; item < found.size(); ++item) {
     longest = std::max(longest, before[item].size());
@@ -114,8 +114,8 @@ TensorResults tabulate(const std::vector<Ids>& before, const std::vector<std::ve
   return results;
 }
 
-TensorResults continue_texts(generation::Decoder& decoder, const TensorTexts& texts,
-                             const generation::GenerationConfig& config, const std::string& path) {
+TensorResults continue_texts(Decoder& decoder, const TensorTexts& texts, const GenerationConfig& config,
+                             const std::string& path) {
   const std::int64_t rows = texts.input_ids.size(0);
   std::vector<Ids> before;
   std::map<std::size_t, std::vector<std::size_t>> rows_of_length;
@@ -133,12 +133,12 @@ TensorResults continue_texts(generation::Decoder& decoder, const TensorTexts& te
   for (const auto& [length, members] : rows_of_length) {
     for (std::size_t first = 0; first < members.size() && !interrupted(); first += kTextsOfABatch) {
       const auto part = std::span(members).subspan(first, std::min(kTextsOfABatch, members.size() - first));
-      generation::SearchRequest request{.scores = true};
+      SearchRequest request{.scores = true};
       for (const std::size_t row : part) {
         request.prompts.emplace_back(before[row].end() - static_cast<long>(length), before[row].end());
         request.numbers.push_back(static_cast<std::int64_t>(row));
       }
-      std::vector<std::vector<Sequence>> texts_found = generation::search(decoder, request, config);
+      std::vector<std::vector<Sequence>> texts_found = search(decoder, request, config);
       for (std::size_t i = 0; i < part.size(); ++i) {
         found[part[i]] = std::move(texts_found[i]);
       }
@@ -184,14 +184,14 @@ std::vector<Ids> beginnings(const TensorTexts& sources, std::int64_t start) {
 }  // namespace
 
 TensorResults write_targets(const models::EncoderDecoder& model, const TensorTexts& sources,
-                            const generation::GenerationConfig& config, const std::string& path) {
+                            const GenerationConfig& config, const std::string& path) {
   constexpr auto kBatch = static_cast<std::int64_t>(kTextsOfABatch);
   const std::int64_t rows = sources.input_ids.size(0);
-  const std::vector<Ids> before = beginnings(sources, generation::start_token(config, path));
+  const std::vector<Ids> before = beginnings(sources, start_token(config, path));
   std::vector<std::vector<Sequence>> found;
   for (std::int64_t first = 0; first < rows && !interrupted(); first += kBatch) {
     const std::int64_t count = std::min(kBatch, rows - first);
-    generation::SearchRequest request{.scores = true};
+    SearchRequest request{.scores = true};
     for (std::int64_t row = first; row < first + count; ++row) {
       request.prompts.push_back(before[static_cast<std::size_t>(row)]);
       request.sources.push_back(source_text(sources, row, path));
@@ -200,9 +200,9 @@ TensorResults write_targets(const models::EncoderDecoder& model, const TensorTex
     const auto part = [&](const at::Tensor& tensor) {
       return tensor.defined() ? tensor.narrow(0, first, count) : tensor;
     };
-    generation::PairDecoder decoder(model, part(sources.input_ids), part(sources.attention_mask),
-                                    part(sources.global_attention_mask));
-    for (std::vector<Sequence>& texts : generation::search(decoder, request, config)) {
+    PairDecoder decoder(model, part(sources.input_ids), part(sources.attention_mask),
+                        part(sources.global_attention_mask));
+    for (std::vector<Sequence>& texts : search(decoder, request, config)) {
       found.push_back(std::move(texts));
     }
   }
@@ -210,4 +210,4 @@ TensorResults write_targets(const models::EncoderDecoder& model, const TensorTex
   return tabulate(before, found, config);
 }
 
-}  // namespace weft::cli
+}  // namespace weft::generation
