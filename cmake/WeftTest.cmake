@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # weft_room_tests(room): tests/<room>/*_test.cpp as one program test_<room> and one CTest entry with the labels <room> and `cases`:
 # scripts/run-tests runs its cases, each with a name and a limit. What they need for one instruction set is in files named by it, as in
-# WeftIsa.cmake. tests/<room>/*_test.py as one CTest entry a file. Scripts get WEFT_BINARY, WEFT_TEST_DATA_DIR and WEFT_SOURCE_DIR.
+# WeftIsa.cmake. tests/<room>/*_test.py as one CTest entry a file. Scripts get WEFT_BINARY, WEFT_FORK (tests/support/forked.py), WEFT_TEST_DATA_DIR
+# and WEFT_SOURCE_DIR.
 
 # Helpers that the tests of all rooms share; the part that names LibTorch is its own library.
 file(GLOB weft_support CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/support/*.cpp)

@@ -8,7 +8,7 @@ import subprocess
 import time
 import unittest
 
-from weft_program import BINARY, Case, environment, free_port, losses, weft, weft_json
+from weft_program import Case, begin_weft, environment, free_port, losses, weft, weft_json
 
 STEPS = 20
 
@@ -49,7 +49,7 @@ class ProcessesTest(Case):
 
     def kill_within(self, out, victim, stop_signal):
         """Two processes of which one is stopped after some steps; the time until the other ended, and what it said."""
-        started = self.launch(self.arguments(out, 2, "--steps", "100000", "--checkpoint-every", "5"))
+        started = self.launch(self.arguments(out, 2, "--steps", "100000", "--checkpoint-every", "5"), by_fork=False)
         end = time.monotonic() + 100
         while time.monotonic() < end and not (out / "checkpoints/step-10").exists():
             time.sleep(0.01)
@@ -106,8 +106,7 @@ class ProcessesTest(Case):
         variables = {"RANK": str(rank), "WORLD_SIZE": str(size), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port),
                      "GLOO_SOCKET_IFNAME": "lo", **extra}
         arguments = self.arguments(self.run_directory, 2, "--steps", "5")
-        process = subprocess.Popen([BINARY, *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                                   env=environment(**variables))
+        process = begin_weft(*arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment(**variables))
         self.addCleanup(process.kill)
         return process
 
@@ -152,8 +151,7 @@ class ProcessesTest(Case):
                     arguments += [flag, value]
             variables = {"RANK": str(rank), "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port),
                          "GLOO_SOCKET_IFNAME": "lo"}
-            process = subprocess.Popen([BINARY, *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                                       env=environment(**variables))
+            process = begin_weft(*arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment(**variables))
             self.addCleanup(process.kill)
             yield process
 

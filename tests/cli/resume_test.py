@@ -10,15 +10,15 @@ import subprocess
 import time
 import unittest
 
-from weft_program import BINARY, Case, environment, losses, weft, weft_json
+from weft_program import Case, begin_weft, losses, weft, weft_json
 
 STEPS = "40"
 
 
 class ResumeTest(Case):
     def start(self, out, *more):
-        arguments = [BINARY, *map(str, self.train_arguments(out, "--steps", STEPS, "--checkpoint-every", "5", *more))]
-        return subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment())
+        arguments = self.train_arguments(out, "--steps", STEPS, "--checkpoint-every", "5", *more)
+        return begin_weft(*arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
     def stop_after(self, process, out, step, stop_signal):
         """Sends the signal once the metrics have `step`."""
@@ -79,8 +79,7 @@ class ResumeTest(Case):
         self.check_equal_to_whole(out)
 
     def again(self, out):
-        return subprocess.Popen([BINARY, "train", "--resume", "--out", str(out)], stdout=subprocess.PIPE,
-                                stderr=subprocess.PIPE, text=True, env=environment())
+        return begin_weft("train", "--resume", "--out", out, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
     def test_a_finished_run_resumes_to_the_same(self):
         out = self.whole_run()
@@ -154,8 +153,7 @@ class ResumeTest(Case):
             signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
             resource.setrlimit(resource.RLIMIT_FSIZE, (size // 2, size // 2))
 
-        process = subprocess.run([BINARY, *map(str, self.train_arguments(self.folder / "full", "--steps", "2"))],
-                                 capture_output=True, text=True, check=False, env=environment(), preexec_fn=limit)
+        process = weft(*self.train_arguments(self.folder / "full", "--steps", "2"), preexec_fn=limit)
         self.assert_fails(process, 1, "File too large")
         self.assertFalse((self.folder / "full").exists())
         self.assertEqual(sorted(os.listdir(self.folder)), ["held-out.txt", "run", "train.txt"])

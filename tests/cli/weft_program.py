@@ -9,9 +9,13 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
 import time
 import unittest
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+import forked  # noqa: E402
 
 BINARY = os.environ.get("WEFT_BINARY") or str(pathlib.Path(__file__).resolve().parents[2] / "build/release/bin/weft")
 
@@ -31,12 +35,18 @@ def environment(**extra):
     return {**kept, "LC_ALL": "C.UTF-8", "XDG_CACHE_HOME": "/nonexistent", "WEFT_CACHE_GB": "0", **extra}
 
 
-def weft(*arguments, **keywords):
-    """The finished process with text on stdout and stderr."""
-    keywords.setdefault("env", environment())
-    keywords.setdefault("timeout", 120)
-    keywords.setdefault("errors", "replace")
-    return subprocess.run([BINARY, *map(str, arguments)], capture_output=True, text=True, **keywords)
+def weft(*arguments, by_fork=True, **keywords):
+    """The finished process with text on stdout and stderr; by a fork (tests/support/forked.py) unless the start or the memory of the program matters."""
+    keywords = {"env": environment(), "timeout": 120, "errors": "replace", "capture_output": True, "text": True, **keywords}
+    command = [BINARY, *map(str, arguments)]
+    return forked.begin(subprocess.run, command, environment(), **keywords) if by_fork else subprocess.run(command, **keywords)
+
+
+def begin_weft(*arguments, by_fork=True, **keywords):
+    """The process that has begun; by a fork unless more is done with it than to wait for its end, to end it, and to read what it prints."""
+    keywords = {"env": environment(), **keywords}
+    command = [BINARY, *map(str, arguments)]
+    return forked.begin(subprocess.Popen, command, environment(), **keywords) if by_fork else subprocess.Popen(command, **keywords)
 
 
 def weft_json(*arguments):
@@ -97,14 +107,13 @@ class Case(unittest.TestCase):
         for part in parts:
             self.assertIn(part, "\n".join([errors[0], *after]))
 
-    def launch(self, arguments, count=2, **extra):
+    def launch(self, arguments, count=2, by_fork=True):
         port = str(free_port())
         started = []
         for rank in range(count):
             variables = environment(RANK=str(rank), WORLD_SIZE=str(count), MASTER_ADDR="127.0.0.1", MASTER_PORT=port,
-                                    GLOO_SOCKET_IFNAME="lo", **extra)
-            started.append(subprocess.Popen([BINARY, *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                            text=True, env=variables))
+                                    GLOO_SOCKET_IFNAME="lo")
+            started.append(begin_weft(*arguments, by_fork=by_fork, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=variables))
             self.addCleanup(started[-1].kill)
         return started
 
@@ -119,7 +128,7 @@ class Case(unittest.TestCase):
 
     def kill_at(self, arguments, checkpoint):
         """Begins a run and kills it (-9) once its checkpoint of that name is there."""
-        process = subprocess.Popen([BINARY, *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment())
+        process = begin_weft(*arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         self.addCleanup(process.kill)
         while process.poll() is None:  # the test run's own limit ends a run that never comes there
             if (self.run_directory / "checkpoints" / checkpoint).exists():

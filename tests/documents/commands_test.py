@@ -18,7 +18,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "cli"))
 from commands import SOURCE, flags, flags_in_sentences, in_sentences, of_page, pages, programs_of_the_tree, unquoted  # noqa: E402
-from weft_program import BINARY, environment, weft  # noqa: E402
+from weft_program import BINARY, environment, forked, weft  # noqa: E402
 from world import NAMES, World  # noqa: E402
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -52,7 +52,7 @@ class Page:
         for name, start in programs.items():
             (self.folder / ".bin" / name).write_text(f'#!/bin/sh\nexec {start} "$@"\n')
             (self.folder / ".bin" / name).chmod(0o755)
-        self.environment = environment(WEFT_THREADS="1", HF_HUB_OFFLINE="1", HF_HOME="/nonexistent", PYTHONDONTWRITEBYTECODE="1")
+        self.environment = environment(WEFT_THREADS="1", HF_HUB_OFFLINE="1", HF_HOME="/nonexistent", PYTHONDONTWRITEBYTECODE="1", **forked.served(environment()))
         self.environment["PATH"] = f"{self.folder / '.bin'}{os.pathsep}{self.environment['PATH']}"
         if self.name in WHOLE:
             self.environment["WEFT_DOCUMENTS_WHOLE"] = "1"

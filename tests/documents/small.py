@@ -3,7 +3,11 @@
 change, and to what, is below; all others are the document's."""
 
 import os
+import pathlib
 import sys
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+import forked  # noqa: E402
 
 # Values behind these flags become these, as many as there were; a number that is smaller stays.
 TRAIN = {"--steps": 2, "--batch-size": 1, "--eval-every": 2, "--checkpoint-every": 1, "--layers": 2, "--intermediate-size": 64, "--vocabulary-size": 400,
@@ -107,4 +111,4 @@ def shrink(words):
 
 if __name__ == "__main__":
     binary, *arguments = sys.argv[1:]
-    os.execv(binary, [binary, *(shrink(arguments) if arguments else [])])
+    os.execv(forked.program(binary, os.environ), [binary, *(shrink(arguments) if arguments else [])])

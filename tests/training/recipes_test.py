@@ -11,13 +11,15 @@ import sys
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "cli"))
-from weft_program import BINARY, Case, environment  # noqa: E402
+from weft_program import BINARY, Case, environment, forked  # noqa: E402
 
 PAGE = pathlib.Path(__file__).resolve().parents[2] / "docs/recipes/published-decoders.md"
 
 # What is in place of `weft` on the path: the program with smaller numbers behind these flags. Flags of several values take as many.
 SHRINK = """#!{python}
 import os, sys
+sys.path.append("{support}")
+import forked
 SMALL = {{"--layers": ["2"], "--width": ["16"], "--heads": ["2"], "--intermediate-size": ["24"], "--context": ["64"], "--memory": ["32"],
           "--batch-size": ["2"], "--stream-tokens": ["300"], "--steps": ["1"], "--gradient-accumulation": ["1"], "--warmup-steps": ["1"],
           "--eval-every": ["1"], "--axial-pos-shape": ["4", "16"], "--axial-pos-embds-dim": ["4", "12"], "--vocabulary-cutoffs": ["3", "6"],
@@ -40,7 +42,7 @@ if made[0] == "train":
     made += ["--max-eval-bytes", "300", "--threads", "1", "--dtype", "float32"]
 elif made[0] == "eval":
     made += ["--max-bytes", "300"]
-os.execv("{binary}", ["{binary}", *made])
+os.execv(forked.program("{binary}", os.environ), ["{binary}", *made])
 """
 
 
@@ -69,11 +71,12 @@ class PublishedDecodersTest(Case):
         (self.folder / "bird.png").write_bytes(b"P6 32 32 255\n" + raster)  # what a file is, its first bytes say
         program = self.folder / "bin/weft"
         program.parent.mkdir()
-        program.write_text(SHRINK.format(python=sys.executable, binary=BINARY))
+        support = pathlib.Path(__file__).resolve().parents[1] / "support"
+        program.write_text(SHRINK.format(python=sys.executable, support=support, binary=BINARY))
         program.chmod(0o755)
 
     def run_block(self, commands):
-        variables = environment()
+        variables = environment(**forked.served(environment()))
         variables["PATH"] = f"{self.folder / 'bin'}{os.pathsep}{variables.get('PATH', os.defpath)}"
         return subprocess.run(["bash", "-e", "-c", commands], cwd=self.folder, env=variables, capture_output=True, text=True, timeout=300)
 

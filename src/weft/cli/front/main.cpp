@@ -1,31 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The program `weft`: what needs no tensors is in libweft_core, the rest in libweft, which run() opens where a command
 // needs it.
-#include <cstdlib>
-
+#include "weft/cli/front/prepare_process.h"
 #include "weft/cli/front/run.h"
-#include "weft/core/system/message_output.h"
-
-namespace {
-
-// Pages of 2 MB for tensors that fill them, unless the environment says otherwise: activations are made and dropped all
-// the time, and with pages of 4 kB the kernel's clearing and mapping is a fifth of a training step. LibTorch's
-// allocator reads this once, with its first large tensor.
-void use_large_pages() { ::setenv("THP_MEM_ALLOC_ENABLE", "1", 0); }
-
-// OpenMP's threads wait for each other in a loop for milliseconds before they sleep. Where other programs run, a thread
-// waits so for one that has no core: with two busy neighbours on two cores training took 1.9 times as long and a server
-// of texts of mixed lengths did not come to an end. Libgomp reads this when it is loaded, with libweft; 30,000 turns
-// are less than a millisecond. With fewer, threads sleep between the requests of a client, and waking them costs more
-// than they save.
-void wait_briefly() { ::setenv("GOMP_SPINCOUNT", "30000", 0); }
-
-}  // namespace
 
 int main(int count, char** arguments) {
-  use_large_pages();
-  wait_briefly();
-  weft::hold_closed_streams();
-  weft::ignore_file_size_signal();
+  weft::cli::prepare_process();
   return weft::cli::run(count, arguments);
 }
