@@ -45,6 +45,9 @@ inline std::vector<EncoderKind> encoder_kinds() {
       }
     }
   }
+  for (const char* family : {"t5_encoder", "umt5_encoder", "longt5_encoder"}) {
+    kinds.push_back({family, "none"});
+  }
   return kinds;
 }
 

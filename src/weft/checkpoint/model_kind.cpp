@@ -57,13 +57,23 @@ bool reads_both_sides(const Json& config) {
   return is_of(config, FamilyKind::kTwofold) && config.value("is_decoder", Json(false)) == false;
 }
 
-// Whether its one class has a head for a task, or none.
-bool has_task(const Json& config) {
+// Its one class in `transformers`; empty where it names none, or several.
+std::string class_of(const Json& config) {
   const Json classes = config.value("architectures", Json());
   const bool one = classes.is_array() && classes.size() == 1 && classes.front().is_string();
-  const std::string name = one ? classes.front().get<std::string>() : std::string();
+  return one ? classes.front().get<std::string>() : std::string();
+}
+
+// Whether that class has a head for a task, or none.
+bool has_task(const Json& config) {
+  const std::string name = class_of(config);
   return name.ends_with("ForSequenceClassification") || name.ends_with("ForQuestionAnswering") ||
          name.ends_with("Model");
+}
+
+// Whether it is the encoder of an encoder-decoder, without the decoder: T5EncoderModel.
+bool is_encoder_of_pair(const Json& config) {
+  return is_of(config, FamilyKind::kPair) && class_of(config).ends_with("EncoderModel");
 }
 
 // "bert-base-uncased" or "allenai/longformer-base-4096": letters, digits and a few signs, one slash at most.
@@ -136,10 +146,12 @@ bool opens_as_predictor(const Json& config) {
          (is_of(config, FamilyKind::kTwofold) && !(reads_both_sides(config) && has_task(config)));
 }
 
-bool opens_as_encoder(const Json& config) { return is_of(config, FamilyKind::kEncoder) || reads_both_sides(config); }
+bool opens_as_encoder(const Json& config) {
+  return is_of(config, FamilyKind::kEncoder) || reads_both_sides(config) || is_encoder_of_pair(config);
+}
 
 bool opens_as_pair(const Json& config) {
-  return is_of(config, FamilyKind::kPair) || is_of(config, FamilyKind::kOwnPair);
+  return (is_of(config, FamilyKind::kPair) && !is_encoder_of_pair(config)) || is_of(config, FamilyKind::kOwnPair);
 }
 
 void require_encoder(const Json& config, const std::filesystem::path& directory) {
@@ -175,6 +187,12 @@ void require_encoder(const Json& config, const std::filesystem::path& directory)
 void require_encoder_decoder(const Json& config, const std::filesystem::path& directory) {
   if (opens_as_pair(config)) {
     return;
+  }
+  if (is_encoder_of_pair(config)) {
+    throw Error(ErrorKind::kUnsupported,
+                concat((directory / "config.json").string(), ": is the encoder of ", family_named(config)->title,
+                       " without its decoder (", class_of(config), "); expected an encoder-decoder"),
+                "weft embed opens an encoder");
   }
   throw Error(ErrorKind::kUnsupported,
               concat((directory / "config.json").string(), ": model_type must be an encoder-decoder's, one of ",

@@ -5,6 +5,7 @@
 #include "weft/models/families/pair_rules.h"
 #include "weft/models/families/rows.h"
 #include "weft/models/families/t5/config.h"
+#include "weft/models/families/t5/encoder.h"
 
 namespace weft::models {
 namespace {
@@ -73,7 +74,8 @@ PairRules longt5_rules() {
 
 const Family& longt5_family() {
   static const PairRules rules = longt5_rules();
-  static const Family family{.name = "longt5", .model_type = "longt5", .pair = &rules};
+  static const EncoderRules encoder = encoder_of_pair(rules, "LongT5Encoder");
+  static const Family family{.name = "longt5", .model_type = "longt5", .encoder = &encoder, .pair = &rules};
   return family;
 }
 

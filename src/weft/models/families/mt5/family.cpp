@@ -4,6 +4,7 @@
 #include "weft/models/families/rows.h"
 #include "weft/models/families/t5/config.h"
 #include "weft/models/families/t5/config_json.h"
+#include "weft/models/families/t5/encoder.h"
 
 namespace weft::models {
 namespace {
@@ -35,7 +36,8 @@ PairRules mt5_rules() {
 
 const Family& mt5_family() {
   static const PairRules rules = mt5_rules();
-  static const Family family{.name = "mt5", .model_type = "mt5", .pair = &rules};
+  static const EncoderRules encoder = encoder_of_pair(rules, "MT5Encoder");
+  static const Family family{.name = "mt5", .model_type = "mt5", .encoder = &encoder, .pair = &rules};
   return family;
 }
 

@@ -11,6 +11,7 @@
 #include "weft/models/families/rows.h"
 #include "weft/models/families/t5/config.h"
 #include "weft/models/families/t5/config_json.h"
+#include "weft/models/families/t5/encoder.h"
 
 namespace weft::models {
 namespace {
@@ -200,7 +201,8 @@ PairRules t5_rules() {
 
 const Family& t5_family() {
   static const PairRules rules = t5_rules();
-  static const Family family{.name = "t5", .model_type = "t5", .pair = &rules};
+  static const EncoderRules encoder = encoder_of_pair(rules, "T5Encoder");
+  static const Family family{.name = "t5", .model_type = "t5", .encoder = &encoder, .pair = &rules};
   return family;
 }
 

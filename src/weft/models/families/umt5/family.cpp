@@ -3,6 +3,7 @@
 #include "weft/models/families/pair_rules.h"
 #include "weft/models/families/rows.h"
 #include "weft/models/families/t5/config.h"
+#include "weft/models/families/t5/encoder.h"
 
 namespace weft::models {
 namespace {
@@ -46,7 +47,8 @@ PairRules umt5_rules() {
 
 const Family& umt5_family() {
   static const PairRules rules = umt5_rules();
-  static const Family family{.name = "umt5", .model_type = "umt5", .pair = &rules};
+  static const EncoderRules encoder = encoder_of_pair(rules, "UMT5Encoder");
+  static const Family family{.name = "umt5", .model_type = "umt5", .encoder = &encoder, .pair = &rules};
   return family;
 }
 
