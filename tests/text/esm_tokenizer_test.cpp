@@ -24,6 +24,7 @@ TEST(EsmTokenizer, EqualsTransformers) {
         {"M<null_1>K<pad>", {20, 31, 15, 1}},
         {"", {}},
         {" ", {}},
+        {"m\x1cm\x1fK", {3, 3, 15}},
         {"JJ Jj \u00c5M", {3, 3, 3, 20}},
         {"M|K.(A)", {20, 3, 15, 29, 3, 5, 3}},
         {"<cls>M<eos>", {0, 20, 2}}}) {

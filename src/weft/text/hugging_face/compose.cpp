@@ -149,10 +149,13 @@ std::string compose_esm(std::string_view vocabulary, TokenizerSettings& settings
   const AddedTokens added(settings, ids, where);
   const Json letters = {
       {"type", "Split"}, {"pattern", {{"Regex", any_of(ids)}}}, {"behavior", "Isolated"}, {"invert", false}};
+  // White space for Python, which the reference is written in, and not for Unicode.
+  const Json separators = {
+      {"type", "Split"}, {"pattern", {{"Regex", "[\x1c-\x1f]"}}}, {"behavior", "Removed"}, {"invert", false}};
   const Json parts = {
       {"normalizer", nullptr},
       {"pre_tokenizer",
-       {{"type", "Sequence"}, {"pretokenizers", Json::array({letters, {{"type", "WhitespaceSplit"}}})}}},
+       {{"type", "Sequence"}, {"pretokenizers", Json::array({letters, separators, {{"type", "WhitespaceSplit"}}})}}},
       {"post_processor", bert_processor(settings, added)},
       {"decoder", {{"type", "WordPiece"}, {"prefix", kNoPrefix}, {"cleanup", false}}}};
   return assemble(parts, added,
