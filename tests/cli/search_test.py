@@ -38,6 +38,7 @@ class Search(Case):
         self.assertIn("the vectors are those of", other.stderr)
         self.assertEqual(weft_json("index", self.store, "--model", another, "--rebuild", "--max-length", "16")["vectors"], 3)
         self.assertEqual(len(self.ids("weaving", "--by", "vectors")), 3)
+        self.assert_fails(weft("index", self.store, "--truncate"), 2, "were made with --max-length 16 and without --truncate", "--rebuild")
         shutil.rmtree(another)  # nothing is left to compute
         self.assertEqual(weft_json("index", self.store, "--remove", "d3")["vectors"], 2)
 
@@ -46,8 +47,9 @@ class Search(Case):
         queries, judged = self.folder / "queries.jsonl", self.folder / "qrels.tsv"
         queries.write_text('{"_id": "q", "text": "loom"}\n{"_id": "r", "text": "window rates"}\n')
         judged.write_text("query-id\tcorpus-id\tscore\nq\td1\t1\nr\td2\t1\n")
-        figures = weft_json("search", self.store, "--eval", queries, judged)
+        figures = weft_json("search", self.store, "--eval", queries, judged, "--depth", "50")
         self.assertEqual(figures["queries"], 2)
+        self.assertNotIn("recall_at_100", figures)  # nobody looked so far
         self.assertEqual(figures["recall_at_10"], 1.0)
         self.assertEqual(weft("search", self.store).returncode, 2)
         twice = self.folder / "twice.jsonl"
@@ -59,7 +61,11 @@ class Search(Case):
         nothing = self.folder / "nothing"
         nothing.mkdir()
         self.assertIn("--sync would take out all its texts (3)", weft("index", self.store, nothing, "--sync").stderr)
+        twice.write_text('{"_id": "d1", "text": "a"}\n{"_id": "d2", "te\n')
+        self.assertIn("--sync takes out nothing, since 1 malformed record", weft("index", self.store, twice, "--sync", "--on-error", "skip").stderr)
         self.assertEqual(weft_json("index", self.store)["texts"], 3)
+        self.assert_fails(weft("index", self.folder / "new.weft", self.folder / "none"), 1, "No such file")
+        self.assertFalse((self.folder / "new.weft").exists())
         with sqlite3.connect(self.store) as database:
             database.execute("PRAGMA user_version = 9")
         database.close()

@@ -48,6 +48,17 @@ TEST(CorpusReader, ReadsTablesRecordsAndWholeFiles) {
                 (directory.path() / "below" / "c.txt").native() + ":2||text.\n");
 }
 
+TEST(CorpusReader, LeavesOutTheStoreThatAFolderHas) {
+  const test::TemporaryDirectory directory;
+  const fs::path store = directory.path() / "a.weft";
+  for (const char* name : {"a.weft", "a.weft-wal", "a.weft-shm", "a.weft.txt"}) {
+    write_file_atomically(directory.path() / name, "text");
+  }
+  fs::create_directories(directory.path() / "b");
+  write_file_atomically(directory.path() / "b" / "a.weft", "another");
+  EXPECT_EQ(read_all({directory.path()}, {.store = store}), "a.weft.txt||text|whole\nb/a.weft||another|whole\n");
+}
+
 TEST(CorpusReader, NamesOrCountsWhatIsMalformed) {
   const test::TemporaryDirectory directory;
   const fs::path file = directory.path() / "a.jsonl";

@@ -167,6 +167,16 @@ TEST_F(StoreFile, AnIndexThatNamesAPassageThatIsNotThereIsDamaged) {
   test::expect_error(ErrorKind::kFormat, {"another number of passages"}, [&] { found("loom"); });
 }
 
+TEST_F(StoreFile, HowItsModelReadsIsKept) {
+  Store store(file(), Access::kCreate);
+  store.set_vector_space({.model = "m", .digest = "d", .width = 4, .reading = {.max_length = 16, .truncate = true}});
+  EXPECT_EQ(Store(file(), Access::kRead).vector_space()->reading, (Reading{.max_length = 16, .truncate = true}));
+  store.database().run("DELETE FROM settings WHERE name IN ('max_length', 'truncate')");  // as earlier ones were made
+  EXPECT_EQ(Store(file(), Access::kRead).vector_space()->reading, Reading());
+  change("INSERT INTO settings VALUES('max_length', 'long')");
+  test::expect_error(ErrorKind::kFormat, {"how its model reads"}, [&] { Store(file(), Access::kRead).vector_space(); });
+}
+
 TEST_F(StoreFile, StemsAreAPropertyOfTheFile) {
   {
     Store store(file(), Access::kCreate, {.stem = "english"});

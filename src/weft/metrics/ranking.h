@@ -3,6 +3,7 @@
 // (ndcg_cut, recip_rank, recall, map).
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <optional>
 #include <span>
@@ -49,6 +50,21 @@ struct RankingFigures {
   std::size_t queries = 0;     ///< that were averaged
   std::size_t unanswered = 0;  ///< that have no relevant text, and are left out
 };
+
+/// A figure by its names, and how many ranks it looks at; 0: all.
+struct RankingFigure {
+  const char* name;   ///< in JSON
+  const char* label;  ///< for people
+  std::size_t depth;
+  double RankingFigures::* value;
+};
+inline constexpr std::array<RankingFigure, 6> kRankingFigures = {
+    {{"ndcg_at_10", "nDCG@10", 10, &RankingFigures::ndcg_at_10},
+     {"mrr_at_10", "MRR@10", 10, &RankingFigures::mrr_at_10},
+     {"map", "MAP", 0, &RankingFigures::map},
+     {"recall_at_1", "recall@1", 1, &RankingFigures::recall_at_1},
+     {"recall_at_10", "recall@10", 10, &RankingFigures::recall_at_10},
+     {"recall_at_100", "recall@100", 100, &RankingFigures::recall_at_100}}};
 
 /// Takes one query after another.
 class RankingAverage {

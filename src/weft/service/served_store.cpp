@@ -37,9 +37,8 @@ struct OpenStore {
 
 class ServedStore {
  public:
-  ServedStore(const StoreToServe& asked, std::optional<tasks::Embedder> embedder, const tasks::BatchLimits& batch)
+  ServedStore(const StoreToServe& asked, std::optional<tasks::PassageEmbedder> embedder)
       : asked_(asked), embedder_(std::move(embedder)), watch_(asked.file, store::Access::kRead) {
-    run_.run.batch = batch;
     version_ = version();
     open();
   }
@@ -59,7 +58,7 @@ class ServedStore {
     question.depth = static_cast<std::size_t>(tasks::SearchConfig().depth);
     std::vector<float> vector;
     if (question.by != "words") {
-      vector = tasks::question_vector(*embedder_, query, run_);
+      vector = tasks::question_vector(*embedder_, query);
       question.vector = vector;
     }
     look_for_news();
@@ -100,18 +99,18 @@ class ServedStore {
     }
     store::Store next(asked_.file, store::Access::kRead);
     const std::optional<store::VectorSpace> space = next.vector_space();
-    if (!space || !space->is_that_of(*asked_.space)) {
-      throw server::HttpError(server::status::kUnavailable, "unavailable",
-                              concat("the vectors of the store ", quote(asked_.name),
-                                     " are of another model now; weft serve must be started again"));
+    if (!space || !space->is_that_of(*asked_.space) || space->reading != asked_.space->reading) {
+      throw server::HttpError(
+          server::status::kUnavailable, "unavailable",
+          concat("the vectors of the store ", quote(asked_.name),
+                 " are of another model now, or it reads otherwise; weft serve must be started again"));
     }
     const store::StoreFacts facts = next.facts();
     return facts.vectors == facts.passages;
   }
 
   StoreToServe asked_;
-  std::optional<tasks::Embedder> embedder_;
-  tasks::EmbedRun run_;
+  std::optional<tasks::PassageEmbedder> embedder_;
   store::Database watch_;
   std::unique_ptr<OpenStore> open_;
   std::int64_t version_ = 0;
@@ -172,17 +171,17 @@ MemoryAccount store_account(const StoreToServe& store, const tasks::EncoderRunCo
 }
 
 ServedModel serve_store(const StoreToServe& store, const ServeSettings& settings) {
-  std::optional<tasks::Embedder> embedder;
+  std::optional<tasks::PassageEmbedder> embedder;
   if (store.embedder) {
     const checkpoint::OpenedModel& directory = *store.embedder;
-    embedder =
-        tasks::open_embedder(directory, tasks::model_options(encoder_settings(settings.encoder, directory.root())));
+    tasks::BatchLimits batch = settings.batch;
+    batch.tokens = kReadTogether;
     store::Store opened(store.file, store::Access::kRead);
-    tasks::check_same_model(opened, tasks::vector_space_of(*embedder, directory, directory.root().string()));
+    embedder = tasks::open_question_embedder(opened, directory, directory.root().string(),
+                                             tasks::model_options(encoder_settings(settings.encoder, directory.root())),
+                                             batch);
   }
-  tasks::BatchLimits batch = settings.batch;
-  batch.tokens = kReadTogether;
-  const auto served = std::make_shared<ServedStore>(store, std::move(embedder), batch);
+  const auto served = std::make_shared<ServedStore>(store, std::move(embedder));
   ServedModel model{.name = store.name, .kind = "store"};
   const BodyHandler answer = [served, name = store.name](const Json& body) -> server::Answer {
     return search_work(served, name, requests::read_search_body(body));

@@ -81,6 +81,12 @@ std::optional<VectorSpace> Store::vector_space() {
     database_.damaged("its settings do not say what its vectors are");
   }
   space.width = *width;
+  const std::optional<std::int64_t> longest = integer_of(setting("max_length").value_or("0"));
+  const std::string truncate = setting("truncate").value_or("false");
+  if (!longest || *longest < 0 || (truncate != "false" && truncate != "true")) {
+    database_.damaged("its settings do not say how its model reads");
+  }
+  space.reading = {.max_length = *longest, .truncate = truncate == "true"};
   return space;
 }
 
@@ -94,6 +100,8 @@ void Store::set_vector_space(const VectorSpace& space, bool anew) {
   set("model_digest", space.digest);
   set("width", std::to_string(space.width));
   set("similarity", space.similarity);
+  set("max_length", std::to_string(space.reading.max_length));
+  set("truncate", space.reading.truncate ? "true" : "false");
   transaction.commit();
 }
 

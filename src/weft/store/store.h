@@ -21,12 +21,20 @@ struct WordSettings {
   std::string stem = "none";  ///< "none" or "english"
 };
 
+/// How a model reads a text that is long.
+struct Reading {
+  std::int64_t max_length = 0;  ///< longest window in tokens; 0: the longest that the model takes
+  bool truncate = false;        ///< what does not fit into one is cut; else it is read in windows
+  bool operator==(const Reading&) const = default;
+};
+
 /// What the vectors of a store are: those of another model do not compare with them.
 struct VectorSpace {
   std::string model;                  ///< directory, or name of the Hub, as it was given
   std::string digest;                 ///< of the model's config and weights, and of what its modules do
   std::int64_t width = 0;             ///< numbers of a vector
   std::string similarity = "cosine";  ///< or "dot"; vectors of cosine have length 1
+  Reading reading = {};               ///< of passages, and so of questions
 
   /// Whether vectors of both compare, wherever the model lies.
   bool is_that_of(const VectorSpace& other) const noexcept {

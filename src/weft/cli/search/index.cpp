@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -96,19 +97,30 @@ std::int64_t length_of(const store::CorpusText& text, std::int64_t asked) {
   throw Error(ErrorKind::kInterrupted, concat("stopped; ", store, " is whole, and the same command goes on"));
 }
 
-void put_texts(store::StoreWriter& writer, const IndexCommand& command, const IndexConfig& config,
-               std::int64_t& skipped) {
+// The texts of a run. The first is read before a store is made, so that files that cannot be read leave none behind.
+struct RunTexts {
+  RunTexts(const IndexCommand& command, const IndexConfig& config)
+      : reader(command.files, {.format = config.format,
+                               .text_field = config.text_field,
+                               .skip_malformed = config.on_error == "skip",
+                               .store = command.store}),
+        more(reader.next(text)) {}
+  store::CorpusReader reader;
+  store::CorpusText text;
+  bool more;
+};
+
+// Returns how many records were left out.
+std::int64_t put_texts(store::StoreWriter& writer, RunTexts& run, const IndexCommand& command,
+                       const IndexConfig& config) {
   constexpr std::int64_t kTextsAtOnce = 1000;
   constexpr std::size_t kBytesAtOnce = 32 << 20;
-  store::CorpusReader reader(
-      command.files,
-      {.format = config.format, .text_field = config.text_field, .skip_malformed = config.on_error == "skip"});
   ProgressBar bar("texts", 0);
   std::int64_t texts = 0;
   std::size_t bytes = 0;
-  for (store::CorpusText text; reader.next(text);) {
-    writer.put(text, length_of(text, config.passage_length));
-    bytes += text.text.size();
+  for (; run.more; run.more = run.reader.next(run.text)) {
+    writer.put(run.text, length_of(run.text, config.passage_length));
+    bytes += run.text.text.size();
     ++texts;
     bar.update(static_cast<double>(texts), concat(digits(texts), " texts"));
     if (texts % kTextsAtOnce == 0 || bytes >= kBytesAtOnce) {
@@ -120,11 +132,12 @@ void put_texts(store::StoreWriter& writer, const IndexCommand& command, const In
       end_interrupted(quote(command.store, 4096));
     }
   }
-  skipped = reader.report().skipped;
+  const std::int64_t skipped = run.reader.report().skipped;
   if (skipped > 0) {
     log_warning("left out ", counted(skipped, "malformed record"), ", the first of which is ",
-                reader.report().first_skipped);
+                run.reader.report().first_skipped);
   }
+  return skipped;
 }
 
 // The model whose vectors the store gets: the one that was named, or the one of its vectors where there are some to
@@ -140,13 +153,31 @@ std::string embedder_of_store(store::Store& store, const IndexCommand& command, 
   return space && (rebuild || facts.vectors < facts.passages) ? space->model : std::string();
 }
 
+// How the model reads passages: as it read those whose vectors are there. Errors: UsageError where the flags say
+// another way, unless all vectors are computed anew.
+store::Reading reading_of(store::Store& store, const IndexCommand& command, const IndexConfig& config) {
+  store::Reading asked{.max_length = config.max_length, .truncate = config.truncate};
+  const std::optional<store::VectorSpace> space = store.vector_space();
+  if (config.rebuild || !space) {
+    return asked;
+  }
+  const store::Reading& before = space->reading;
+  if ((command.given.contains("max_length") && asked.max_length != before.max_length) ||
+      (command.given.contains("truncate") && asked.truncate != before.truncate)) {
+    throw UsageError(concat(store.name(), ": the vectors of this store were made with --max-length ", before.max_length,
+                            before.truncate ? " and --truncate" : " and without --truncate"),
+                     "--rebuild computes all of them anew");
+  }
+  return before;
+}
+
 void add_vectors(store::Store& store, const std::string& model, const IndexCommand& command,
                  const IndexConfig& config) {
   const checkpoint::OpenedModel opened = checkpoint::open_model(model);
-  tasks::TaskModelOptions options =
+  const tasks::TaskModelOptions options =
       tasks::model_options(encoder_settings(command.encoder, "weft index", opened.root()));
-  options.max_length = config.max_length;
-  tasks::Embedder embedder = tasks::open_embedder(opened, options);
+  tasks::PassageEmbedder embedder =
+      tasks::open_passage_embedder(opened, options, reading_of(store, command, config), {.rows = config.batch_size});
   const store::VectorSpace space = tasks::vector_space_of(embedder, opened, model);
   if (!config.rebuild) {
     tasks::check_same_model(store, space);
@@ -155,8 +186,7 @@ void add_vectors(store::Store& store, const std::string& model, const IndexComma
   const store::StoreFacts facts = store.facts();
   const std::int64_t missing = facts.passages - facts.vectors;
   ProgressBar bar("vectors", static_cast<double>(missing));
-  const tasks::EmbedRun run{.run = {.truncate = config.truncate, .batch = {.rows = config.batch_size}}};
-  const std::int64_t computed = tasks::add_passage_vectors(store, embedder, run, [&](std::int64_t done) {
+  const std::int64_t computed = tasks::add_passage_vectors(store, embedder, [&](std::int64_t done) {
     bar.update(static_cast<double>(done));
     return !interrupted();
   });
@@ -197,8 +227,15 @@ void check_index(const IndexCommand& command, const IndexConfig& config) {
   }
 }
 
-// A folder that is empty by mistake costs the user every text and vector otherwise.
-void check_sync(store::Store& store, const store::WriteCounts& counts) {
+// A folder that is empty by mistake costs the user every text and vector otherwise, and so does a text that could not
+// be read this time.
+void check_sync(store::Store& store, const store::WriteCounts& counts, std::int64_t skipped) {
+  if (skipped > 0) {
+    throw Error(ErrorKind::kArgument,
+                concat(store.name(), ": --sync takes out nothing, since ", counted(skipped, "malformed record"),
+                       " may be among its texts; all others are in it now"),
+                "mend the files, or leave out --sync");
+  }
   const std::int64_t had = store.facts().texts;
   if (counts.added + counts.updated + counts.unchanged == 0 && had > 0) {
     fail(ErrorKind::kArgument, store.name(), ": --sync would take out all its texts (", digits(had),
@@ -206,36 +243,46 @@ void check_sync(store::Store& store, const store::WriteCounts& counts) {
   }
 }
 
+// Texts into the store, and out of it.
+store::WriteCounts change_texts(store::Store& store, std::optional<RunTexts>& texts, const IndexCommand& command,
+                                const IndexConfig& config, std::int64_t& skipped) {
+  store::StoreWriter writer(store);
+  if (texts) {
+    skipped = put_texts(writer, *texts, command, config);
+  }
+  for (const std::string& id : config.remove) {
+    if (!writer.remove(id)) {
+      fail(ErrorKind::kArgument, store.name(), ": there is no text ", quote(id), " to remove");
+    }
+  }
+  if (config.sync) {
+    if (skipped > 0) {
+      writer.commit();
+    }
+    check_sync(store, writer.counts(), skipped);
+    writer.remove_others();
+  }
+  writer.commit();
+  return writer.counts();
+}
+
 void run_index(const IndexCommand& command) {
   IndexConfig config;
   formats::update_from_json(config, command.given, "weft index");
   check_index(command, config);
   const InterruptGuard guard(SecondInterrupt::kWaits);
-  store::Store store(command.store, command.files.empty() ? store::Access::kWrite : store::Access::kCreate,
-                     {.stem = config.stem});
+  std::optional<RunTexts> texts;
+  if (!command.files.empty()) {
+    texts.emplace(command, config);
+  }
+  store::Store store(command.store, texts ? store::Access::kCreate : store::Access::kWrite, {.stem = config.stem});
   if (command.given.contains("stem") && store.words().stem != config.stem) {
     throw UsageError(concat(store.name(), ": the words of this store were made with --stem ", store.words().stem),
                      "another choice needs a new store");
   }
-  store::WriteCounts counts;
+  reading_of(store, command, config);
   std::int64_t skipped = 0;
-  {
-    store::StoreWriter writer(store);
-    if (!command.files.empty()) {
-      put_texts(writer, command, config, skipped);
-    }
-    for (const std::string& id : config.remove) {
-      if (!writer.remove(id)) {
-        fail(ErrorKind::kArgument, store.name(), ": there is no text ", quote(id), " to remove");
-      }
-    }
-    if (config.sync) {
-      check_sync(store, writer.counts());
-      writer.remove_others();
-    }
-    writer.commit();
-    counts = writer.counts();
-  }
+  const store::WriteCounts counts = change_texts(store, texts, command, config, skipped);
   if (const std::string model = embedder_of_store(store, command, config.rebuild); !model.empty()) {
     add_vectors(store, model, command, config);
   }

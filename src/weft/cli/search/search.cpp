@@ -66,8 +66,7 @@ tasks::SearchModels open_search_models(store::StoreSearch& search, const SearchC
     search.prepare("vectors");  // says that there are no vectors before a model is opened
     const std::string model = command.model.empty() ? search.store().vector_space()->model : command.model;
     const checkpoint::OpenedModel opened = checkpoint::open_model(model);
-    models.embedder = tasks::open_embedder(opened, options_of(opened));
-    tasks::check_same_model(search.store(), tasks::vector_space_of(*models.embedder, opened, model));
+    models.embedder = tasks::open_question_embedder(search.store(), opened, model, options_of(opened));
   }
   if (!command.reranker.empty()) {
     const checkpoint::OpenedModel opened = checkpoint::open_model(command.reranker);
@@ -107,24 +106,22 @@ void answer_question(store::StoreSearch& search, tasks::SearchModels& models, co
   }
 }
 
-void print_search_figures(const metrics::RankingFigures& figures, const std::string& by, bool json) {
-  if (json) {
-    print_json({{"by", by},
-                {"queries", figures.queries},
-                {"ndcg_at_10", figures.ndcg_at_10},
-                {"mrr_at_10", figures.mrr_at_10},
-                {"recall_at_1", figures.recall_at_1},
-                {"recall_at_10", figures.recall_at_10},
-                {"recall_at_100", figures.recall_at_100}});
-    return;
+// Those figures that look at no more than the `ranks` which were searched for.
+void print_search_figures(const metrics::RankingFigures& figures, const std::string& by, std::size_t ranks, bool json) {
+  Json values = {{"by", by}, {"queries", figures.queries}};
+  std::vector<std::pair<std::string, std::string>> rows = {
+      {"found by", by}, {"queries", digits(static_cast<std::int64_t>(figures.queries))}};
+  for (const metrics::RankingFigure& figure : metrics::kRankingFigures) {
+    if (figure.depth > 0 && figure.depth <= ranks) {
+      values[figure.name] = figures.*figure.value;
+      rows.emplace_back(figure.label, fixed(figures.*figure.value, 4));
+    }
   }
-  std::cout << name_table({{"found by", by},
-                           {"queries", digits(static_cast<std::int64_t>(figures.queries))},
-                           {"nDCG@10", fixed(figures.ndcg_at_10, 4)},
-                           {"MRR@10", fixed(figures.mrr_at_10, 4)},
-                           {"recall@1", fixed(figures.recall_at_1, 4)},
-                           {"recall@10", fixed(figures.recall_at_10, 4)},
-                           {"recall@100", fixed(figures.recall_at_100, 4)}});
+  if (json) {
+    print_json(values);
+  } else {
+    std::cout << name_table(rows);
+  }
 }
 
 void evaluate_search(store::StoreSearch& search, tasks::SearchModels& models, const SearchCommand& command,
@@ -152,7 +149,8 @@ void evaluate_search(store::StoreSearch& search, tasks::SearchModels& models, co
     fail(ErrorKind::kArgument, quote(command.eval[1], 4096), ": judges none of the queries of ",
          quote(command.eval[0], 4096));
   }
-  print_search_figures(*figures, search.way(config.by), command.json);
+  const std::int64_t ranks = models.reranker ? std::min(config.depth, config.rerank_depth) : config.depth;
+  print_search_figures(*figures, search.way(config.by), static_cast<std::size_t>(ranks), command.json);
 }
 
 void run_search(const SearchCommand& command) {

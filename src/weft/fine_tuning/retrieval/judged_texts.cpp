@@ -178,15 +178,9 @@ Json JudgedTexts::figures(std::span<const double> vectors, std::int64_t width) c
     metrics::RankingAverage average;
     visit_rankings(vectors, width, [&](std::int64_t /*query*/, const Ranking& one) { average.add(one.relevance); });
     const std::optional<metrics::RankingFigures> found = average.figures();
-    const auto add = [&](const char* name, double metrics::RankingFigures::* member) {
-      figures[name] = found ? Json((*found).*member) : Json(nullptr);
-    };
-    add("ndcg_at_10", &metrics::RankingFigures::ndcg_at_10);
-    add("mrr_at_10", &metrics::RankingFigures::mrr_at_10);
-    add("map", &metrics::RankingFigures::map);
-    add("recall_at_1", &metrics::RankingFigures::recall_at_1);
-    add("recall_at_10", &metrics::RankingFigures::recall_at_10);
-    add("recall_at_100", &metrics::RankingFigures::recall_at_100);
+    for (const metrics::RankingFigure& figure : metrics::kRankingFigures) {
+      figures[figure.name] = found ? Json((*found).*figure.value) : Json(nullptr);
+    }
   }
   return figures;
 }

@@ -208,6 +208,7 @@ std::vector<double> RerankObjective::losses(Kept kept) const {
 }
 
 Json RerankObjective::ranking_figures(Kept kept) const {
+  constexpr std::size_t kJudgedRanks = 10;  // few queries come with a hundred texts
   const Labels& held = labels(Split::kHeldOut);
   metrics::RankingAverage average;
   for (const std::vector<std::size_t>& rows : rows_by_query()) {
@@ -225,14 +226,11 @@ Json RerankObjective::ranking_figures(Kept kept) const {
   }
   const std::optional<metrics::RankingFigures> found = average.figures();
   Json figures = Json::object();
-  const auto add_figure = [&](const char* name, double metrics::RankingFigures::* member) {
-    figures[name] = found ? Json((*found).*member) : Json(nullptr);
-  };
-  add_figure("ndcg_at_10", &metrics::RankingFigures::ndcg_at_10);
-  add_figure("mrr_at_10", &metrics::RankingFigures::mrr_at_10);
-  add_figure("map", &metrics::RankingFigures::map);
-  add_figure("recall_at_1", &metrics::RankingFigures::recall_at_1);
-  add_figure("recall_at_10", &metrics::RankingFigures::recall_at_10);
+  for (const metrics::RankingFigure& figure : metrics::kRankingFigures) {
+    if (figure.depth <= kJudgedRanks) {
+      figures[figure.name] = found ? Json((*found).*figure.value) : Json(nullptr);
+    }
+  }
   return figures;
 }
 

@@ -33,10 +33,24 @@ std::string uri_of(const std::filesystem::path& path, std::string_view query) {
 }
 
 // SQLite makes two files beside the one that it reads. Where it cannot, and no writer has left any, nobody writes.
+// Errors: kIo where a writer has left its log without the other file.
 bool is_sealed(const std::filesystem::path& path) {
   const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
-  std::error_code ignored;
-  return access(folder.c_str(), W_OK) != 0 && !std::filesystem::exists(path.native() + "-wal", ignored);
+  if (access(folder.c_str(), W_OK) == 0) {
+    return false;
+  }
+  const std::string log = path.native() + "-wal";
+  std::error_code none;
+  if (const std::uintmax_t bytes = std::filesystem::file_size(log, none); none || bytes == 0) {
+    return true;
+  }
+  if (!std::filesystem::exists(path.native() + "-shm", none)) {
+    throw Error(ErrorKind::kIo,
+                concat(quote(path.native(), 4096), ": a writer has left ", quote(log, 4096),
+                       ", which cannot be read in a folder that nobody can write"),
+                "copy both files to a folder that you can write, and read them there");
+  }
+  return false;
 }
 
 int open_flags(Access access) {

@@ -55,6 +55,17 @@ std::string corpus_format(readers::ByteSource& bytes, const CorpusOptions& optio
   return kind.sure ? kind.format : "text";
 }
 
+// Whether `file` is the store, which may not be there yet, or one of the files that SQLite keeps beside it.
+bool is_of_store(const fs::path& file, const fs::path& store) {
+  if (store.empty() || !file.filename().native().starts_with(store.filename().native())) {
+    return false;
+  }
+  const std::string rest = file.filename().native().substr(store.filename().native().size());
+  std::error_code ignored;
+  return (rest.empty() || rest == "-wal" || rest == "-shm") &&
+         fs::equivalent(file.parent_path(), fs::absolute(store, ignored).parent_path(), ignored);
+}
+
 }  // namespace
 
 CorpusReader::CorpusReader(const std::vector<std::string>& paths, const CorpusOptions& options) : options_(options) {
@@ -77,6 +88,9 @@ void CorpusReader::add_sources(const std::string& path) {
     }
   }
   for (const fs::path& file : readers::list_files({path})) {
+    if (is_of_store(file, options_.store)) {
+      continue;
+    }
     sources_.push_back({file, file.lexically_relative(path).generic_string()});
   }
 }

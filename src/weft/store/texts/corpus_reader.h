@@ -17,9 +17,10 @@
 namespace weft::store {
 
 struct CorpusOptions {
-  std::string format = "auto";  ///< one of readers::kInputFormats; lines: each line is a text
-  std::string text_field = {};  ///< column or JSON field of the text; empty: one of readers::kTextFields
-  bool skip_malformed = false;  ///< count what cannot be read, and go on behind it
+  std::string format = "auto";       ///< one of readers::kInputFormats; lines: each line is a text
+  std::string text_field = {};       ///< column or JSON field of the text; empty: one of readers::kTextFields
+  bool skip_malformed = false;       ///< count what cannot be read, and go on behind it
+  std::filesystem::path store = {};  ///< is no text where a folder has it, nor is what SQLite keeps beside it
 };
 
 /// Texts in the order of the files. A folder with corpus.jsonl (or corpus.jsonl.gz) is one of BEIR, and that file is

@@ -41,14 +41,12 @@ std::string model_files_digest(const fs::path& directory) {
   return digest_of(all);
 }
 
-// The run with the first prompt that the directory has, unless the caller said another.
+// The run with the first prompt that the directory has.
 template <std::size_t kCount>
-EmbedRun with_prompt_of(const Embedder& embedder, EmbedRun run, const std::array<std::string_view, kCount>& names) {
-  if (run.request.prompt || run.request.prompt_name) {
-    return run;
-  }
+EmbedRun with_prompt_of(const PassageEmbedder& embedder, const std::array<std::string_view, kCount>& names) {
+  EmbedRun run = embedder.run;
   for (const std::string_view name : names) {
-    if (embedder.recipe.prompts.contains(std::string(name))) {
+    if (embedder.embedder.recipe.prompts.contains(std::string(name))) {
       run.request.prompt_name = std::string(name);
       return run;
     }
@@ -58,17 +56,35 @@ EmbedRun with_prompt_of(const Embedder& embedder, EmbedRun run, const std::array
 
 }  // namespace
 
-store::VectorSpace vector_space_of(const Embedder& embedder, const checkpoint::OpenedModel& directory,
+PassageEmbedder open_passage_embedder(const checkpoint::OpenedModel& directory, TaskModelOptions options,
+                                      const store::Reading& reading, const BatchLimits& batch) {
+  options.max_length = reading.max_length;
+  return {.embedder = open_embedder(directory, options),
+          .run = {.run = {.truncate = reading.truncate, .batch = batch}},
+          .reading = reading};
+}
+
+PassageEmbedder open_question_embedder(store::Store& store, const checkpoint::OpenedModel& directory,
+                                       const std::string& model, const TaskModelOptions& options,
+                                       const BatchLimits& batch) {
+  PassageEmbedder found = open_passage_embedder(directory, options, store.vector_space().value().reading, batch);
+  check_same_model(store, vector_space_of(found, directory, model));
+  return found;
+}
+
+store::VectorSpace vector_space_of(const PassageEmbedder& embedder, const checkpoint::OpenedModel& directory,
                                    const std::string& model) {
-  const std::string& similarity = embedder.recipe.similarity;
+  const EmbedRecipe& recipe = embedder.embedder.recipe;
+  const std::string& similarity = recipe.similarity;
   if (similarity != "cosine" && similarity != "dot") {
     throw Error(ErrorKind::kUnsupported, concat(quote(model, 4096), ": vectors of this model compare by ",
                                                 quote(similarity), ", and a store compares by cosine or dot"));
   }
   return {.model = model,
-          .digest = digest_of(concat(model_files_digest(directory.path()), applied(embedder.recipe).dump())),
-          .width = width(embedder),
-          .similarity = similarity};
+          .digest = digest_of(concat(model_files_digest(directory.path()), applied(recipe).dump())),
+          .width = width(embedder.embedder),
+          .similarity = similarity,
+          .reading = embedder.reading};
 }
 
 void check_same_model(store::Store& store, const store::VectorSpace& space) {
@@ -82,11 +98,11 @@ void check_same_model(store::Store& store, const store::VectorSpace& space) {
   }
 }
 
-std::int64_t add_passage_vectors(store::Store& store, Embedder& embedder, const EmbedRun& run,
+std::int64_t add_passage_vectors(store::Store& store, PassageEmbedder& embedder,
                                  const std::function<bool(std::int64_t)>& done) {
   constexpr std::int64_t kAtOnce = 256;
   const store::VectorSpace space = store.vector_space().value();
-  const EmbedRun passage_run = with_prompt_of(embedder, run, kPassagePrompts);
+  const EmbedRun passage_run = with_prompt_of(embedder, kPassagePrompts);
   std::int64_t computed = 0;
   std::int64_t last = 0;
   while (true) {
@@ -100,7 +116,7 @@ std::int64_t add_passage_vectors(store::Store& store, Embedder& embedder, const 
     for (const store::Passage& passage : passages) {
       documents.push_back({.first = store::readable(passage), .name = concat("the text ", quote(passage.id))});
     }
-    std::vector<TextVector> vectors = embed_texts(embedder, documents, passage_run);
+    std::vector<TextVector> vectors = embed_texts(embedder.embedder, documents, passage_run);
     std::vector<store::PassageVector> rows;
     rows.reserve(passages.size());
     for (std::size_t i = 0; i < passages.size(); ++i) {
@@ -114,10 +130,10 @@ std::int64_t add_passage_vectors(store::Store& store, Embedder& embedder, const 
   }
 }
 
-std::vector<float> question_vector(Embedder& embedder, const std::string& question, const EmbedRun& run) {
+std::vector<float> question_vector(PassageEmbedder& embedder, const std::string& question) {
   const Document document{.first = question, .name = "the question"};
   return std::move(
-      embed_texts(embedder, {&document, 1}, with_prompt_of(embedder, run, kQuestionPrompts)).front().vector);
+      embed_texts(embedder.embedder, {&document, 1}, with_prompt_of(embedder, kQuestionPrompts)).front().vector);
 }
 
 }  // namespace weft::tasks

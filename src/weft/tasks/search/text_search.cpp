@@ -11,7 +11,6 @@
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
 #include "weft/tasks/embedding/sentence_limits.h"
-#include "weft/tasks/search/passage_vectors.h"
 
 namespace weft::tasks {
 namespace {
@@ -59,7 +58,7 @@ std::vector<store::Hit> search_passages(store::StoreSearch& search, SearchModels
   std::vector<float> vector;
   if (asked.by != "words") {
     require(models.embedder.has_value(), search.store().name(), ": a search by vectors needs the model that made them");
-    vector = question_vector(*models.embedder, question, models.run);
+    vector = question_vector(*models.embedder, question);
     asked.vector = vector;
   }
   std::vector<store::Hit> hits = search.search(asked);

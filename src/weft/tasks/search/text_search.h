@@ -12,8 +12,8 @@
 #include "weft/formats/config_json.h"
 #include "weft/store/search.h"
 #include "weft/store/texts/judgements.h"
-#include "weft/tasks/embedding/embedder.h"
 #include "weft/tasks/rerank.h"
+#include "weft/tasks/search/passage_vectors.h"
 
 namespace weft::tasks {
 
@@ -48,8 +48,7 @@ Reranker open_reranker(const checkpoint::OpenedModel& directory, const TaskModel
 
 /// The models of a search; a search by words needs none.
 struct SearchModels {
-  std::optional<Embedder> embedder;
-  EmbedRun run = {};
+  std::optional<PassageEmbedder> embedder;
   std::optional<Reranker> reranker = {};
 };
 
