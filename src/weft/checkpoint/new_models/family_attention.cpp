@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which flags an attention leaves without effect, and what a change of attention costs.
-#include "weft/cli/new_models/family_attention.h"
+// Which options an attention leaves without effect, and what a change of attention costs.
+#include "weft/checkpoint/new_models/family_attention.h"
 
 #include <algorithm>
 
 #include "weft/attention/mechanisms/spec.h"
-#include "weft/cli/front/failure.h"
 #include "weft/core/log.h"
 #include "weft/core/quote.h"
+#include "weft/core/system/option_name.h"
+#include "weft/core/system/usage_error.h"
 #include "weft/models/families/encoder_rules.h"
 
-namespace weft::cli {
+namespace weft::checkpoint {
 namespace {
 
 bool knows_positions(const layers::BlockConfig& block) {
@@ -26,17 +27,17 @@ bool family_knows_positions(models::EncoderConfig config) {
 
 }  // namespace
 
-void require_family_setting(std::string_view command, const std::string& flag, std::string_view field,
+void require_family_setting(std::string_view command, std::string_view name, std::string_view field,
                             const models::EncoderConfig& config) {
   if (!models::encoder_rules(config).has_field(field)) {
-    throw UsageError(concat(command, ": ", flag, " is not for the family ", config.model_type),
+    throw UsageError(concat(command, ": ", option(name), " is not for the family ", config.model_type),
                      "leave it out, or choose a family that its help names");
   }
   const auto& replaced = models::encoder_rules(config).attention_fields;
   if (!config.attention.empty() && std::find(replaced.begin(), replaced.end(), field) != replaced.end()) {
-    throw UsageError(concat(command, ": ", flag, " is a setting of ", config.model_type, "'s own attention, which ",
-                            quoted_list(config.attention, 2), " replaces"),
-                     concat("leave out ", flag, ", or the attention that replaces it"));
+    throw UsageError(concat(command, ": ", option(name), " is a setting of ", config.model_type,
+                            "'s own attention, which ", quoted_list(config.attention, 2), " replaces"),
+                     concat("leave out ", option(name), ", or the attention that replaces it"));
   }
 }
 
@@ -44,7 +45,8 @@ void warn_of_attention_left(const models::EncoderConfig& source, const models::E
                             const std::string& directory) {
   if (!source.attention.empty() && made.attention.empty()) {
     log_warning("the new model attends as a ", made.model_type, " does, and no longer by the attention ",
-                quoted_list(source.attention, 2), " of ", quote(directory, 4096), "; --attention keeps one");
+                quoted_list(source.attention, 2), " of ", quote(directory, 4096), "; ", option("attention"),
+                " keeps one");
   }
 }
 
@@ -55,8 +57,10 @@ void warn_without_order(const models::EncoderConfig& config) {
   }
   log_warning("this ", config.model_type, " has no position embeddings, and the attention ",
               quote(blocks.front().attention), " knows no positions by itself: the model may not know the order of ",
-              "its tokens; ", family_knows_positions(config) ? "the family's own attention" : "--attention relative",
+              "its tokens; ",
+              family_knows_positions(config) ? std::string("the family's own attention")
+                                             : concat(option("attention"), " relative"),
               " does");
 }
 
-}  // namespace weft::cli
+}  // namespace weft::checkpoint

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Looked at before anything is computed, and completed behind it.
-#include "weft/cli/new_models/new_directory.h"
+#include "weft/checkpoint/new_models/new_directory.h"
 
 #include "weft/core/error.h"
 #include "weft/core/files.h"
@@ -10,7 +10,7 @@
 #include "weft/text/hugging_face.h"
 #include "weft/text/hugging_face/tokenizer_classes.h"
 
-namespace weft::cli {
+namespace weft::checkpoint {
 
 void require_no_model(const std::filesystem::path& out) {
   std::error_code error;
@@ -38,4 +38,4 @@ void fit_tokenizer(const std::filesystem::path& directory, std::int64_t length, 
   write_file_atomically(file.path(), formats::print_json(settings, 2) + "\n");
 }
 
-}  // namespace weft::cli
+}  // namespace weft::checkpoint

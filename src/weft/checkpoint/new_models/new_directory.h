@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Model directories that commands make: never over one that is there, and with a tokeniser that fits.
+// Model directories that are made out of others or anew: never over one that is there, and with a tokeniser that fits.
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
 #include <string>
 
-namespace weft::cli {
+namespace weft::checkpoint {
 
 /// Errors: kArgument where `out` already holds a model, or is no directory: nothing is overwritten.
 void require_no_model(const std::filesystem::path& out);
@@ -16,4 +16,4 @@ void require_no_model(const std::filesystem::path& out);
 /// nothing in a directory without a tokeniser. Errors: kIo, kFormat.
 void fit_tokenizer(const std::filesystem::path& directory, std::int64_t length, const std::string& family);
 
-}  // namespace weft::cli
+}  // namespace weft::checkpoint

@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// From flags to an encoder-decoder.
-#include "weft/cli/new_models/init_pair.h"
+// From a request to an encoder-decoder.
+#include "weft/checkpoint/new_models/new_pair.h"
 
 #include <torch/utils.h>
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include "weft/checkpoint/encoder_decoder/convert.h"
 #include "weft/checkpoint/encoder_directory.h"
 #include "weft/checkpoint/model_kind.h"
-#include "weft/cli/front/field_flags.h"
-#include "weft/cli/new_models/encoder_fields.h"
 #include "weft/core/error.h"
+#include "weft/core/system/option_name.h"
 #include "weft/models/families/pair_rules.h"
 #include "weft/text/hugging_face.h"
 #include "weft/text/pair/pair_tokenizer.h"
 
-namespace weft::cli {
+namespace weft::checkpoint {
 namespace {
 
 using models::EncoderDecoder;
@@ -29,10 +29,9 @@ EncoderDecoderConfig first_pair_config(const PairRequest& request) {
   }
   formats::Json json = formats::read_json(named_by_user(request.config));
   if (!request.family.empty() && json.is_object()) {
-    const bool other =
-        json.contains("model_type") && checkpoint::opens_as_pair(json) && json["model_type"] != request.family;
-    require(!other, "weft init: --config is that of another encoder-decoder than --family ", request.family,
-            "; leave --family out");
+    const bool other = json.contains("model_type") && opens_as_pair(json) && json["model_type"] != request.family;
+    require(!other, "weft init: ", option("config"), " is that of another encoder-decoder than ", option("family"), " ",
+            request.family, "; leave ", option("family"), " out");
     json["model_type"] = request.family;
     json.erase("architectures");
   }
@@ -46,9 +45,7 @@ bool has_field(const EncoderDecoderConfig& config, std::string_view name) {
 
 void check_fields_of_family(const EncoderDecoderConfig& config, const formats::Json& shape) {
   for (const auto& [name, value] : shape.items()) {
-    require(
-        has_field(config, name), "weft init: ", [&] { return flag_name(name); }, " is no setting of ",
-        config.model_type);
+    require(has_field(config, name), "weft init: ", option(name), " is no setting of ", config.model_type);
   }
 }
 
@@ -92,11 +89,11 @@ EncoderDecoder fresh_pair(const PairRequest& request) {
   EncoderDecoderConfig config = first_pair_config(request);
   check_fields_of_family(config, request.shape);
   if (!request.tokenizer.empty()) {
-    checkpoint::check_model_directory(request.tokenizer);
+    check_model_directory(request.tokenizer);
     fit_pair(config, *text::load_pair_tokenizer(request.tokenizer), request.shape);
   }
   if (request.shape.contains("encoder_attention")) {
-    checkpoint::forget_directory(config);
+    forget_directory(config);
   }
   formats::Json shape = request.shape;
   if (models::pair_rules(config).has_one_length()) {
@@ -116,17 +113,16 @@ EncoderDecoder fresh_pair(const PairRequest& request) {
 }
 
 /// What of the shape a warm start leaves open.
-checkpoint::WarmStartOptions start_options(const PairRequest& request) {
-  checkpoint::WarmStartOptions options;
+WarmStartOptions start_options(const PairRequest& request) {
+  WarmStartOptions options;
   for (const auto& [name, value] : request.shape.items()) {
     std::int64_t* place = name == "decoder_layers"           ? &options.decoder_layers
                           : name == "max_target_positions"   ? &options.max_target_positions
                           : name == "eos_token_id"           ? &options.eos_token_id
                           : name == "decoder_start_token_id" ? &options.decoder_start_token_id
                                                              : nullptr;
-    require(
-        place != nullptr || name == "encoder_attention", "weft init: with --encoder the shape is the encoder's, ",
-        "and ", [&] { return flag_name(name); }, " cannot change it");
+    require(place != nullptr || name == "encoder_attention", "weft init: with ", option("encoder"),
+            " the shape is the encoder's, and ", option(name), " cannot change it");
     if (place != nullptr) {
       *place = value.get<std::int64_t>();
     }
@@ -144,16 +140,16 @@ checkpoint::WarmStartOptions start_options(const PairRequest& request) {
 
 /// An encoder's weights on both sides.
 EncoderDecoder started_pair(const PairRequest& request) {
-  checkpoint::check_model_directory(request.encoder);
-  const checkpoint::WarmStartOptions options = start_options(request);
+  check_model_directory(request.encoder);
+  const WarmStartOptions options = start_options(request);
   EncoderDecoderConfig given;
   formats::update_from_json(given, request.shape, "weft init");
-  require(given.encoder_attention.size() <= 1,
-          "weft init: with --encoder, --encoder-attention is one pattern for all layers");
-  checkpoint::EncoderLoadOptions load;
+  require(given.encoder_attention.size() <= 1, "weft init: with ", option("encoder"), ", ", option("encoder_attention"),
+          " is one pattern for all layers");
+  EncoderLoadOptions load;
   load.head = models::Head::kNone;
   load.encoder.attention = request.shape.contains("encoder_attention") ? given.encoder_attention.front() : "";
-  return checkpoint::warm_start(checkpoint::load_encoder(request.encoder, load), options);
+  return warm_start(load_encoder(request.encoder, load), options);
 }
 
 }  // namespace
@@ -164,36 +160,12 @@ bool asks_for_pair(const std::string& family, const std::filesystem::path& confi
     return std::find(types.begin(), types.end(), family) != types.end();
   }
   const formats::Json json = formats::read_json(named_by_user(config));
-  return json.is_object() && checkpoint::opens_as_pair(json);
+  return json.is_object() && opens_as_pair(json);
 }
 
-std::vector<std::string_view> pair_fields_left_out() {
-  std::vector<std::string_view> names{
-      "position_embedding",     "position_offset", "norm_position",      "normalize_embedding", "loss_chunk_size",
-      "gradient_checkpointing", "tokenizer_class", "encoder_full_until", "alignment_layer",     "alignment_head"};
-  const std::vector<std::string_view> of_encoders = encoder_field_names();
-  names.insert(names.end(), of_encoders.begin(), of_encoders.end());
-  return names;
-}
-
-void add_pair_own_fields(CLI::App& app, const FlagGroup& group, formats::Json& given) {
-  std::vector<std::string_view> seen = encoder_field_names();
-  for (const models::Family* family : models::pair_families()) {
-    family->pair->defaults.own.each([&](const FieldRule& rule, const auto& value) {
-      if (std::find(seen.begin(), seen.end(), rule.name) == seen.end()) {
-        seen.push_back(rule.name);
-        const std::string help = concat(rule.help, " (", models::pairs_with(rule.name), ")");
-        FieldRule shown = rule;
-        shown.help = help;
-        add_flag(app, shown, value, group, given);
-      }
-    });
-  }
-}
-
-EncoderDecoder make_pair(const PairRequest& request) {
+models::EncoderDecoder new_pair(const PairRequest& request) {
   torch::manual_seed(static_cast<std::uint64_t>(request.seed));
   return request.encoder.empty() ? fresh_pair(request) : started_pair(request);
 }
 
-}  // namespace weft::cli
+}  // namespace weft::checkpoint
