@@ -1,13 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """`weft index` and `weft search`: texts in, passages out, by words and by vectors; what cannot be is one line."""
 
+import contextlib
 import json
+import pathlib
+import random
 import shutil
 import sqlite3
+import subprocess
+import time
 import unittest
 
 from encoder_program import make_model
-from weft_program import Case, weft, weft_json
+from weft_program import Case, begin_weft, weft, weft_json
 
 
 class Search(Case):
@@ -70,6 +75,27 @@ class Search(Case):
             database.execute("PRAGMA user_version = 9")
         database.close()
         self.assertIn("a later version of Weft wrote this store", weft("search", self.store, "loom").stderr)
+
+    def test_killed_at_any_moment(self):
+        """Ten times, at moments that a fixed seed draws; the store is whole each time, and one more run ends what they began."""
+        texts = self.folder / "texts.jsonl"
+        texts.write_text("".join(json.dumps({"id": number, "text": f"passage {number} of a loom and {number % 97} threads"}) + "\n" for number in range(20000)))
+        draw = random.Random(7)
+        for _ in range(10):
+            process = begin_weft("index", self.store, texts, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            while process.poll() is None and not pathlib.Path(f"{self.store}-wal").exists():
+                time.sleep(0.001)
+            time.sleep(draw.random() * 0.2)
+            process.kill()
+            process.wait()
+            with contextlib.closing(sqlite3.connect(self.store)) as database:
+                self.assertEqual(database.execute("PRAGMA integrity_check").fetchall(), [("ok",)])
+                if database.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0] > 0:
+                    database.execute("INSERT INTO words(words, rank) VALUES('integrity-check', 1)")  # by its passages
+                    (texts_there, passages) = database.execute("SELECT (SELECT count(*) FROM texts), (SELECT count(*) FROM passages)").fetchone()
+                    self.assertEqual((texts_there % 1000, passages), (0, texts_there))  # a commit each 1,000
+        made = weft_json("index", self.store, texts)
+        self.assertEqual((made["texts"], made["passages"]), (20000, 20000))
 
 
 if __name__ == "__main__":
