@@ -19,7 +19,7 @@ namespace {
 const std::filesystem::path kLanguages = std::filesystem::path(WEFT_TEST_DATA_DIR) / "languages";
 
 TEST(Languages, IdsAreThoseOfTransformers) {
-  for (const char* name : {"mbart", "mbart50", "m2m_100", "nllb", "t5"}) {
+  for (const char* name : {"mbart", "mbart50", "m2m_100", "nllb", "nllb_pieces", "t5"}) {
     const auto tokenizer = load_pair_tokenizer(kLanguages / name);
     const formats::Json cases = formats::read_json(named_by_user(kLanguages / name / "cases.json"));
     ASSERT_FALSE(cases.empty());
@@ -44,6 +44,7 @@ TEST(Languages, FramesHaveTheCodeWhereTheClassHasIt) {
   EXPECT_EQ(frame_in("mbart", "fr_XX"), (std::vector<std::string>{"</s>", "fr_XX"}));
   EXPECT_EQ(frame_in("mbart50", "gl_ES"), (std::vector<std::string>{"gl_ES", "</s>"}));
   EXPECT_EQ(frame_in("nllb", "fra_Latn"), (std::vector<std::string>{"fra_Latn", "</s>"}));
+  EXPECT_EQ(frame_in("nllb_pieces", "zul_Latn"), (std::vector<std::string>{"zul_Latn", "</s>"}));
   EXPECT_EQ(frame_in("m2m_100", "zu"), (std::vector<std::string>{"__zu__", "</s>"}));
   EXPECT_EQ(load_pair_tokenizer(kLanguages / "t5")->framed_languages(), nullptr);
 }

@@ -25,7 +25,7 @@ std::string compose_esm(std::string_view vocabulary, TokenizerSettings& settings
 /// Transformer-XL's words: text split at white space, with `<eos>` for the end of each line, and no tokens around it.
 /// `vocabulary` is an object of words and ids.
 std::string compose_words(std::string_view vocabulary, TokenizerSettings& settings, std::string_view where);
-/// Of SentencePiece models. Errors: kUnsupported, too, for a model of another kind than unigram.
+/// Of SentencePiece models. Errors: kUnsupported, too, for a model of another kind than unigram, but for NLLB.
 std::string compose_big_bird(std::string_view model, TokenizerSettings& settings, std::string_view where);
 std::string compose_xlm_roberta(std::string_view model, TokenizerSettings& settings, std::string_view where);
 /// T5's: behind the pieces the tokens `<extra_id_99>` to `<extra_id_0>`, as many as the settings say, where the model
@@ -34,6 +34,8 @@ std::string compose_t5(std::string_view model, TokenizerSettings& settings, std:
 /// The codes of languages stand behind the pieces: those of the first model, or of mBART-50.
 std::string compose_mbart(std::string_view model, TokenizerSettings& settings, std::string_view where);
 std::string compose_mbart50(std::string_view model, TokenizerSettings& settings, std::string_view where);
+/// NLLB's byte pairs, with the codes of its 202 languages behind the pieces. Errors: kUnsupported for another kind.
+std::string compose_nllb(std::string_view model, TokenizerSettings& settings, std::string_view where);
 std::string compose_camembert(std::string_view model, TokenizerSettings& settings, std::string_view where);
 
 }  // namespace weft::text

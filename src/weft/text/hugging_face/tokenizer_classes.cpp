@@ -60,6 +60,10 @@ std::string read_mbart50(const TokenizerFiles& files, TokenizerSettings& setting
   return compose_mbart50(files.at(kFairseqFile), settings, concat(where, ": ", kFairseqFile));
 }
 
+std::string read_nllb(const TokenizerFiles& files, TokenizerSettings& settings, const std::string& where) {
+  return compose_nllb(files.at(kFairseqFile), settings, concat(where, ": ", kFairseqFile));
+}
+
 std::string read_camembert(const TokenizerFiles& files, TokenizerSettings& settings, const std::string& where) {
   return compose_camembert(files.at(kFairseqFile), settings, concat(where, ": ", kFairseqFile));
 }
@@ -89,6 +93,7 @@ constexpr std::array kClasses{
     TokenizerClass{"XLMRobertaTokenizer", "xlm-roberta", kFairseqFile, false, read_xlm_roberta},
     TokenizerClass{"MBartTokenizer", "mbart", kFairseqFile, false, read_mbart},
     TokenizerClass{"MBart50Tokenizer", "", kFairseqFile, false, read_mbart50},
+    TokenizerClass{"NllbTokenizer", "", kFairseqFile, false, read_nllb},
     TokenizerClass{"CamembertTokenizer", "camembert", kFairseqFile, false, read_camembert},
 };
 
