@@ -46,7 +46,7 @@ class ServedStore {
   // What "auto" is. Errors: kArgument for vectors where the server has no model for questions.
   std::string way(const std::string& by) const {
     require(embedder_.has_value() || by == "auto" || by == "words", "'by' is ", by, ", and the store ",
-            quote(asked_.name), " was served without vectors: expected auto or words");
+            Quoted(asked_.name), " was served without vectors: expected auto or words");
     return by != "auto" ? by : embedder_ ? "both" : "words";
   }
 
