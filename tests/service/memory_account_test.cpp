@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a model needs, counted from its files, and whether all models fit.
+#include "weft/service/memory_account.h"
+
+#include <gtest/gtest.h>
+
+#include "models/small_encoder.h"
+#include "support/expect_error.h"
+#include "support/temporary_directory.h"
+#include "weft/checkpoint/encoder_directory.h"
+
+namespace weft::service {
+namespace {
+
+using test::expect_error;
+
+constexpr std::int64_t kMebibyte = 1 << 20;
+
+class AccountOfADirectory : public ::testing::Test {
+ protected:
+  AccountOfADirectory()
+      : model_(test::small_encoder(test::small_encoder_config("bert"), models::Head::kSequenceClassification)) {
+    checkpoint::save_encoder(folder_ / "bert", model_, {});
+  }
+  MemoryAccount account(const std::string& dtype, const AccountLimits& limits) const {
+    return memory_account("small", checkpoint::open_model(folder_ / "bert"), {.dtype = dtype}, limits);
+  }
+
+  test::TemporaryDirectory folder_;
+  models::EncoderModel model_;
+};
+
+TEST_F(AccountOfADirectory, WeightsAreThoseOfTheFile) {
+  const MemoryAccount account = this->account("float32", {});
+  EXPECT_EQ(account.weights, 4 * model_->parameter_count());
+  EXPECT_EQ(account.packed, account.weights);
+  EXPECT_EQ(account.total(), account.weights + account.packed + account.work);
+  EXPECT_EQ(account.how, "a batch of 512 tokens in windows of up to 128");
+  EXPECT_EQ(this->account("bfloat16", {}).weights, 2 * model_->parameter_count());
+}
+
+TEST_F(AccountOfADirectory, WorkFollowsTheBoundsOfTheServer) {
+  const MemoryAccount usual = account("float32", {});
+  const MemoryAccount narrow = account("float32", {.texts = 1, .batch_bytes = 16, .body_bytes = 32});
+  EXPECT_EQ(narrow.how, "a batch of 32 tokens in windows of up to 32");
+  EXPECT_LT(narrow.work, usual.work);
+  EXPECT_EQ(narrow.weights, usual.weights);
+}
+
+TEST(MemoryAccount, IsShownInAllPlaces) {
+  const MemoryAccount account{"a", 2 * kMebibyte, kMebibyte, 5 * kMebibyte, "one text"};
+  EXPECT_EQ(account_line(account),
+            "a: up to 8.0 MiB of memory: weights 2.0 MiB, their packed form 1.0 MiB, work 5.0 MiB (one text)");
+  const formats::Json json = account_json(account);
+  EXPECT_EQ(json["total"], 8 * kMebibyte);
+  EXPECT_EQ(json["how"], "one text");
+  const std::string figures = account_figures({account}, {.limit = kMebibyte});
+  EXPECT_NE(figures.find("weft_model_memory_bytes{model=\"a\",part=\"packed\"} 1048576\n"), std::string::npos);
+  EXPECT_NE(figures.find("weft_memory_limit_bytes 1048576\n"), std::string::npos);
+  EXPECT_EQ(account_figures({account}, {}).find("weft_memory_limit_bytes"), std::string::npos);
+}
+
+TEST(MemoryAccount, TheFirstModelThatIsTooMuchIsRefused) {
+  const AccountLimits none{.text_bytes = 0, .batch_bytes = 0, .body_bytes = 0, .answer_bytes = 0, .waiting_bytes = 0};
+  AccountLimits limits = none;
+  limits.limit = 10 * kMebibyte;
+  ASSERT_EQ(request_bytes(limits), 0);
+  const MemoryAccount first{"first", 2 * kMebibyte, kMebibyte, kMebibyte, "a text"};
+  const MemoryAccount second{"second", 4 * kMebibyte, 0, kMebibyte, "two texts"};
+  check_accounts({first, second}, limits, kMebibyte, std::nullopt);
+  expect_error(ErrorKind::kUnsupported, {"'second' needs up to 5.0 MiB", "two texts", "max_memory is 10.0 MiB"},
+               [&] { check_accounts({first, second}, limits, 2 * kMebibyte, std::nullopt); });
+  limits.waiting_bytes = kMebibyte;  // requests count, too
+  expect_error(ErrorKind::kUnsupported, {"'second'"},
+               [&] { check_accounts({first, second}, limits, kMebibyte, std::nullopt); });
+}
+
+TEST(MemoryAccount, WithoutALimitWeightsMustFitTheMachine) {
+  const MemoryAccount account{"large", 4 * kMebibyte, 4 * kMebibyte, 4 * kMebibyte, "a text"};
+  check_accounts({account}, {}, kMebibyte, MachineMemory{4 * kMebibyte, "a test"});
+  check_accounts({account}, {}, kMebibyte, std::nullopt);
+  expect_error(ErrorKind::kUnsupported, {"'large' has 4.0 MiB of weights", "this machine has 3.0 MiB (a test)"},
+               [&] { check_accounts({account}, {}, kMebibyte, MachineMemory{3 * kMebibyte, "a test"}); });
+}
+
+}  // namespace
+}  // namespace weft::service
