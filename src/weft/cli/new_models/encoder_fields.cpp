@@ -2,6 +2,7 @@
 // Each family's own fields stand where its config.json has them.
 #include "weft/cli/new_models/encoder_fields.h"
 
+#include <algorithm>
 #include <string>
 
 #include "weft/core/joined.h"
@@ -26,6 +27,25 @@ void each_own_field(std::string_view shared, const Visitor& visit) {
   }
 }
 
+/// A rule that takes whatever that of one of the families takes: the family's own is asked when its config is there.
+FieldRule widened(FieldRule rule) {
+  for (const models::Family* family : models::encoder_families()) {
+    family->encoder->base.own.each([&](const FieldRule& other, const auto& /*value*/) {
+      if (other.name != rule.name) {
+        return;
+      }
+      rule.minimum = rule.minimum && other.minimum ? std::min(rule.minimum, other.minimum) : std::nullopt;
+      rule.maximum = rule.maximum && other.maximum ? std::max(rule.maximum, other.maximum) : std::nullopt;
+      for (const std::string_view choice : other.choices) {
+        if (std::find(rule.choices.begin(), rule.choices.end(), choice) == rule.choices.end()) {
+          rule.choices.push_back(choice);
+        }
+      }
+    });
+  }
+  return rule;
+}
+
 /// Help names the families that have the field, where most have it not.
 template <typename Value>
 void add_for_families(CLI::App& app, FieldRule rule, const Value& otherwise, const FlagGroup& group,
@@ -46,8 +66,9 @@ void add_encoder_fields(CLI::App& app, const FlagGroup& group, formats::Json& gi
       const models::EncoderConfig defaults;
       add_for_families(app, field, defaults.*field.member, group, given);
     }
-    each_own_field(field.name,
-                   [&](const FieldRule& rule, const auto& value) { add_for_families(app, rule, value, group, given); });
+    each_own_field(field.name, [&](const FieldRule& rule, const auto& value) {
+      add_for_families(app, widened(rule), value, group, given);
+    });
   });
 }
 
