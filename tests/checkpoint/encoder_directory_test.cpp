@@ -142,7 +142,7 @@ TEST_F(EncoderDirectory, AnExpressionBesideTheConfigReadsTheWorkingDirectory) {
 TEST_F(EncoderDirectory, KeepsEveryBitOfEveryFamily) {
   for (const char* family : {"bert", "roberta", "longformer", "big_bird", "nystromformer", "littlebird", "etc",
                              "star_transformer", "xlm-roberta", "camembert", "distilbert", "modernbert", "mpnet",
-                             "electra", "nomic_bert", "jina_bert", "eurobert", "esm"}) {
+                             "electra", "nomic_bert", "jina_bert", "eurobert", "esm", "deberta-v2"}) {
     save(family, Head::kTokenClassification);
     expect_loads();
     EXPECT_TRUE(open_model(directory_).can(Ability::kRead));

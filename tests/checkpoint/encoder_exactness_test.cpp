@@ -99,7 +99,8 @@ class EncoderExactness : public ::testing::TestWithParam<test::EncoderKind> {
   /// weight sums the same terms times inputs of size 1. For every other parameter 0, because its gradient is as large
   /// as its terms.
   double cancelling(const std::string& name, const std::string& tensor) const {
-    if (!tensor.ends_with("key.bias") && !tensor.ends_with("k_lin.bias") && !tensor.ends_with("attn.k.bias")) {
+    if (!tensor.ends_with("key.bias") && !tensor.ends_with("k_lin.bias") && !tensor.ends_with("attn.k.bias") &&
+        !tensor.ends_with("key_proj.bias")) {
       return 0;
     }
     const std::string weight = tensor.substr(0, tensor.size() - std::string_view("bias").size()) + "weight";

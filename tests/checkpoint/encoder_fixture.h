@@ -33,7 +33,7 @@ inline std::vector<EncoderKind> encoder_kinds() {
   std::vector<EncoderKind> kinds;
   for (const char* family :
        {"bert", "roberta", "xlm-roberta", "camembert", "distilbert", "modernbert", "mpnet", "electra", "nomic_bert",
-        "eurobert", "esm", "longformer", "big_bird", "nystromformer", "nystrom_landmarks"}) {
+        "eurobert", "esm", "deberta-v2", "longformer", "big_bird", "nystromformer", "nystrom_landmarks"}) {
     for (const char* head : {"none", "masked-lm", "sequence-classification", "token-classification",
                              "question-answering", "multiple-choice"}) {
       const bool is_about_one_text =

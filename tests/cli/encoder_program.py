@@ -24,6 +24,7 @@ FAMILIES = {
     "nomic_bert": ("bert", ["--max-position-embeddings", "62"]),
     "eurobert": ("modernbert", ["--max-position-embeddings", "62", "--num-key-value-heads", "1"]),
     "esm": ("esm", ["--max-position-embeddings", "62"]),
+    "deberta-v2": ("bert", ["--max-position-embeddings", "62", "--position-buckets", "8"]),
     "longformer": ("roberta", ["--max-position-embeddings", "64", "--attention-window", "8"]),
     "littlebird": ("bert", ["--max-position-embeddings", "62", "--block-size", "4", "--num-latents", "3"]),
     "etc": ("bert", ["--max-position-embeddings", "62", "--local-radius", "6"]),

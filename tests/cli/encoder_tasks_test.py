@@ -11,7 +11,7 @@ from encoder_program import FAMILIES, TEXT, families_with, make_model, read_safe
 from weft_program import Case, weft, weft_json
 
 MASKS = {"bert": "[MASK]", "roberta": "<mask>", "xlm-roberta": "<mask>", "distilbert": "[MASK]", "modernbert": "[MASK]", "mpnet": "<mask>",
-         "electra": "[MASK]", "nomic_bert": "[MASK]", "eurobert": "[MASK]", "esm": "<mask>",
+         "electra": "[MASK]", "nomic_bert": "[MASK]", "eurobert": "[MASK]", "esm": "<mask>", "deberta-v2": "[MASK]",
          "longformer": "<mask>", "big_bird": "[MASK]", "nystromformer": "[MASK]", "littlebird": "[MASK]", "etc": "[MASK]",
          "star_transformer": "[MASK]"}
 LONG = " ".join(["the loom said hello"] * 40)

@@ -64,7 +64,7 @@ TEST(EncoderConfig, RefusesWhatDoesNotGoTogether) {
 TEST(EncoderConfig, KnowsThePublishedSizes) {
   for (const char* family : {"bert", "roberta", "longformer", "big_bird", "nystromformer", "littlebird", "etc",
                              "star_transformer", "xlm-roberta", "camembert", "distilbert", "modernbert", "mpnet",
-                             "electra", "nomic_bert", "jina_bert", "eurobert", "esm"}) {
+                             "electra", "nomic_bert", "jina_bert", "eurobert", "esm", "deberta-v2"}) {
     EXPECT_NO_THROW(validate(base_config(family), family));
   }
   EXPECT_EQ(base_config("bert").maximum_length(), 512);
@@ -84,6 +84,7 @@ TEST(EncoderConfig, KnowsThePublishedSizes) {
   EXPECT_EQ(base_config("jina_bert").maximum_length(), 8192);
   EXPECT_EQ(base_config("eurobert").maximum_length(), 8192);
   EXPECT_EQ(base_config("esm").maximum_length(), 1026);
+  EXPECT_EQ(base_config("deberta-v2").maximum_length(), 512);
   test::expect_error(ErrorKind::kArgument, {"longformer", "'gpt2'"}, [] { base_config("gpt2"); });
 }
 
@@ -97,7 +98,7 @@ TEST(EncoderTypes, AreThoseOfTheFamilyTable) {
   EXPECT_EQ(names, std::vector<std::string_view>(kEncoderTypes.begin(), kEncoderTypes.end()));
   EXPECT_EQ(encoder_types(" and "),
             "bert, roberta, longformer, big_bird, nystromformer, littlebird, etc, star_transformer, xlm-roberta, "
-            "camembert, distilbert, modernbert, mpnet, electra, nomic_bert, jina_bert, eurobert and esm");
+            "camembert, distilbert, modernbert, mpnet, electra, nomic_bert, jina_bert, eurobert, esm and deberta-v2");
 }
 
 // The room of text has that table, and sees none of models.

@@ -10,6 +10,7 @@
 #include <ATen/ops/zeros_like.h>
 #include <c10/core/GradMode.h>
 
+#include <algorithm>
 #include <map>
 
 #include "models/small_encoder.h"
@@ -211,8 +212,12 @@ TEST_P(EncoderFamilies, RefusesWhatDoesNotFit) {
 INSTANTIATE_TEST_SUITE_P(Families, EncoderFamilies,
                          ::testing::Values("bert", "roberta", "longformer", "big_bird", "nystromformer", "littlebird",
                                            "etc", "star_transformer", "distilbert", "modernbert", "mpnet", "electra",
-                                           "nomic_bert", "jina_bert", "eurobert", "esm"),
-                         [](const auto& family) { return std::string(family.param); });
+                                           "nomic_bert", "jina_bert", "eurobert", "esm", "deberta-v2"),
+                         [](const auto& family) {
+                           std::string name = family.param;
+                           std::replace(name.begin(), name.end(), '-', '_');
+                           return name;
+                         });
 
 std::map<std::string, std::string> computed(const EncoderModel& model) {
   const auto pairs = model->computed();

@@ -35,6 +35,7 @@ inline models::EncoderConfig small_encoder_config(const std::string& family) {
                          {"local_radius", 4},
                          {"local_attention", 8},
                          {"embedding_size", 12},
+                         {"position_buckets", 8},
                          {"relative_pos_max_distance", 3},
                          {"sentence_end_ids", {5, 9}},
                          {"conv_kernel_size", 5}},

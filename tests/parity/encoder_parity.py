@@ -35,7 +35,7 @@ WORSE = 1.2  # root mean square distance of bfloat16 from float32, over that of 
 UNREAD = ("contact_head.", "rotary_embeddings.inv_freq")  # of ESM, whose contacts are no head of Weft's; transformers computes the other one anew
 DRAWS = {"sequence-classification": 12, "multiple-choice": 12}  # models, each with other weights
 BASES = {"bert": 512, "roberta": 512, "xlm-roberta": 512, "camembert": 512, "distilbert": 512, "modernbert": 1500,
-         "mpnet": 512, "electra": 512, "nomic_bert": 1024, "eurobert": 700, "esm": 900,
+         "mpnet": 512, "electra": 512, "nomic_bert": 1024, "eurobert": 700, "esm": 900, "deberta-v2": 700,
          "longformer": 1500, "big_bird": 1500, "nystromformer": 512, "nystrom_landmarks": 1536}
 
 

@@ -100,8 +100,24 @@ def esm(source, head):
     return config, config.to_dict()
 
 
+def deberta(source, head):
+    shape = posted(source) | {"type_vocab_size": source.choice([0, 1, 2])}
+    terms = source.choice([["c2p"], ["p2c"], ["p2c", "c2p"]])
+    settings = {"relative_attention": source.random() < 0.8, "position_buckets": source.choice([-1, 4, 9, 16]), "max_relative_positions": source.choice([-1, 12, 20]),
+                "pos_att_type": terms, "share_att_key": source.random() < 0.5, "norm_rel_ebd": source.choice(["layer_norm", "none"]),
+                "position_biased_input": source.random() < 0.5, "conv_kernel_size": source.choice([0, 1, 3, 5]), "conv_act": source.choice(["tanh", "gelu"]),
+                "pooler_hidden_act": source.choice(["gelu", "tanh"]), "embedding_size": source.choice([shape["hidden_size"], 3]), "pad_token_id": 0}
+    if not settings["relative_attention"]:
+        settings["norm_rel_ebd"] = "none"  # a norm of nothing, which transformers has then
+    config = hf.DebertaV2Config(**shape | settings | {"num_hidden_layers": source.randrange(1, 4)})
+    written = config.to_dict()
+    if source.random() < 0.5:
+        written["pos_att_type"] = "|".join(terms)
+    return config, written
+
+
 # A family's config, and its config.json.
-SHAPES = {"eurobert": eurobert, "esm": esm, "modernbert": modernbert, "mpnet": mpnet, "electra": electra, "nomic_bert": nomic_bert}
+SHAPES = {"deberta-v2": deberta, "eurobert": eurobert, "esm": esm, "modernbert": modernbert, "mpnet": mpnet, "electra": electra, "nomic_bert": nomic_bert}
 # What the classes of transformers begin with.
 CLASSES = encoder_cases.FAMILIES
 

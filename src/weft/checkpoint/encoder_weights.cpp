@@ -19,16 +19,14 @@ using models::Head;
 
 std::string prefix_of(const EncoderConfig& config) { return concat(models::layout_of(config).base_prefix, "."); }
 
-/// How many tensors of the embeddings and of the first layer the file has under the names of this layout.
+/// How many tensors of the embeddings, of the first layer and of heads the file has under the names of this layout.
 std::size_t count_in(const formats::TensorFile& file, const models::NamesInFile& layout) {
   std::size_t count = 0;
   for (const models::NameRow& row : layout.names) {
     for (const std::string_view part : row.parts) {
-      if (part.starts_with('~')) {
-        for (const std::string& prefix : {std::string(), concat(layout.base_prefix, ".")}) {
-          const std::string name = models::filled_name(part, prefix, "0");
-          count += file.find(name) != nullptr || file.find(name + ".weight") != nullptr ? 1 : 0;
-        }
+      for (const std::string& prefix : {std::string(), concat(layout.base_prefix, ".")}) {
+        const std::string name = models::filled_name(part, prefix, "0");
+        count += file.find(name) != nullptr || file.find(name + ".weight") != nullptr ? 1 : 0;
       }
     }
   }

@@ -53,6 +53,7 @@ struct BlockConfig {
   BlockFactory make = {};                     ///< a family's own block; empty: the kind that `attention` asks for
   std::string attention = "full";             ///< mechanism string; empty: a block of its own kind has none
   SelfAttentionFactory self_attention = {};   ///< a family's own layer; empty: SelfAttention
+  bool knows_positions = false;               ///< the scores of that layer do
   std::string cross_attention = {};           ///< mechanism string of queries against a Source; empty: there is none
   std::int64_t maximum_source_length = 4096;  ///< positions of a Source
   double score_factor = 1.0;                  ///< of all scores of attention, beyond 1 / sqrt(head_dim)

@@ -73,10 +73,11 @@ EmbeddingsImpl::EmbeddingsImpl(const EmbeddingsConfig& config, const at::TensorO
     token_types = register_parameter("token_types", at::empty({config.token_types, config.hidden_size}, options));
   }
   if (config.norm) {
-    norm = register_module("norm", Norm(config.hidden_size, *config.norm, options));
+    norm = register_module("norm",
+                           Norm(config.projects_first ? config.width() : config.hidden_size, *config.norm, options));
   }
   if (config.width() != config.hidden_size) {
-    project = register_module("project", Linear(config.hidden_size, config.width(), true, options));
+    project = register_module("project", Linear(config.hidden_size, config.width(), !config.projects_first, options));
   }
 }
 
@@ -126,9 +127,10 @@ at::Tensor EmbeddingsImpl::forward(const EmbeddingsInput& input) {
   const auto drop = [&](const at::Tensor& x) {
     return is_training() ? seeded_dropout(x, config_.dropout, dropout_seed(input.seed, kDropoutLayer, 1)) : x;
   };
-  const at::Tensor rows = rows_of(input);
+  const bool projects_first = project && config_.projects_first;
+  const at::Tensor rows = projects_first ? project(rows_of(input)) : rows_of(input);
   const at::Tensor hidden = !norm ? drop(rows) : config_.dropout_before_norm ? norm(drop(rows)) : drop(norm(rows));
-  return project ? project(hidden) : hidden;
+  return project && !projects_first ? project(hidden) : hidden;
 }
 
 }  // namespace weft::layers

@@ -35,6 +35,7 @@ struct EmbeddingsConfig {
   std::int64_t vocab_size = 256;
   std::int64_t hidden_size = 256;  ///< columns of the tables
   std::int64_t output_size = 0;    ///< columns that come out, through a linear layer where they are others; 0: the same
+  bool projects_first = false;     ///< that layer is in front of the norm, and has no bias
   std::int64_t maximum_length = 4096;
   PositionKind positions = PositionKind::kNone;
   AxialShape axial = {};                ///< of axial positions
@@ -67,7 +68,8 @@ struct EmbeddingsInput {
   at::Tensor keep = {};             ///< bool [B, N], false is padding, for a config with masked_id; undefined: all kept
 };
 
-/// x = project(dropout(norm(E[id] + T[type] + P[position]))); norm and projection where the config has them.
+/// x = project(dropout(norm(E[id] + T[type] + P[position]))); norm and projection where the config has them, the
+/// projection first where it says so.
 class EmbeddingsImpl : public torch::nn::Module {
  public:
   EmbeddingsImpl(const EmbeddingsConfig& config, const at::TensorOptions& options);

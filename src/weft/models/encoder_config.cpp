@@ -57,6 +57,8 @@ void check_sizes(const EncoderConfig& config, std::string_view where) {
       config.position_embedding_type == "absolute" || rules.has_field("position_embedding_type"), where,
       ": position_embedding_type ", config.position_embedding_type, " is for ",
       [&] { return encoders_with("position_embedding_type"); }, ", found ", config.model_type);
+  require(config.type_vocab_size > 0 || rules.defaults.type_vocab_size == 0, where,
+          ": type_vocab_size must be from 1 to 65536, found 0");
   const std::int64_t longest = config.maximum_length();
   require(longest > 0, where, ": max_position_embeddings ", config.max_position_embeddings,
           " leaves no position after those that padding uses (pad_token_id ", config.pad_token_id, ")");

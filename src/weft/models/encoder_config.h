@@ -102,7 +102,9 @@ struct EncoderConfig {
               .range(1, 1 << 20));
     visit(Field{"max_position_embeddings", &C::max_position_embeddings, "positions that the model has an embedding for"}
               .range(1, 1 << 24));
-    visit(Field{"type_vocab_size", &C::type_vocab_size, "number of token types"}.range(1, 1 << 16));
+    visit(Field{"type_vocab_size", &C::type_vocab_size,
+                "number of token types; some families may have 0, and then pass over those of a text"}
+              .range(0, 1 << 16));
     visit(Field{"pad_token_id", &C::pad_token_id, "id of the padding token; -1 for none"}.range(-1, 1 << 24));
     visit(Field{"sep_token_id", &C::sep_token_id, "id of the token between question and text"}.range(-1, 1 << 24));
     visit(

@@ -15,7 +15,7 @@ namespace weft::checkpoint {
 namespace {
 
 bool knows_positions(const layers::BlockConfig& block) {
-  return block.rope_theta > 0.0 || block.alibi || block.distance_buckets.has_value() ||
+  return block.rope_theta > 0.0 || block.alibi || block.knows_positions || block.distance_buckets.has_value() ||
          attention::parse_mechanism(block.attention, block.directory).brings_positions;
 }
 

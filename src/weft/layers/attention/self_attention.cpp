@@ -4,11 +4,16 @@
 
 #include <ATen/ops/cat.h>
 
+#include <utility>
+
 namespace weft::layers {
 
 SelfAttentionImpl::SelfAttentionImpl(const BlockConfig& config, const at::TensorOptions& options)
-    : config_(config),
-      mechanism_(register_module("mechanism", attention::make_attention(config.attention, site_of(config), options))) {
+    : SelfAttentionImpl(config, attention::make_attention(config.attention, site_of(config), options), options) {}
+
+SelfAttentionImpl::SelfAttentionImpl(const BlockConfig& config, std::shared_ptr<attention::AttentionImpl> mechanism,
+                                     const at::TensorOptions& options)
+    : config_(config), mechanism_(register_module("mechanism", std::move(mechanism))) {
   const std::int64_t columns = config.heads * config.head_dim();
   if (mechanism_->spec().projections == attention::Projections::kSharedQueryKey) {
     query_key = register_module("query_key", Linear(config.hidden_size, columns, config.qkv_bias, options));

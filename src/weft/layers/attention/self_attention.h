@@ -23,6 +23,9 @@ class SelfAttentionImpl : public torch::nn::Module, public WatchedLayer {
  public:
   /// Errors: those of make_attention().
   SelfAttentionImpl(const BlockConfig& config, const at::TensorOptions& options);
+  /// With a mechanism that no string names, for a family whose scores are its own.
+  SelfAttentionImpl(const BlockConfig& config, std::shared_ptr<attention::AttentionImpl> mechanism,
+                    const at::TensorOptions& options);
   /// x [B, N, hidden] -> [B, N, hidden]. With a state, x goes on behind its tokens and is taken into it. `memory`
   /// [B, M, hidden] are rows before x that give keys and values alone; undefined: there are none.
   at::Tensor forward(const at::Tensor& x, const BlockContext& context, const at::Tensor& memory = {});

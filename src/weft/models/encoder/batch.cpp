@@ -127,6 +127,9 @@ EncoderBatch make_batch(const EncoderConfig& config, Head head, const EncoderInp
   encoder_rules(config).complete(batch, config, head, input, places);
   require(batch.companions != nullptr || !input.companions.input_ids.defined(),
           "global_input_ids are for models with global tokens, but the model is ", config.model_type);
+  if (config.type_vocab_size == 0) {  // the model has no table of them
+    batch.token_types = at::Tensor();
+  }
   if (batch.token_types.defined()) {
     batch.token_types = batch.token_types.to(at::kLong);
     check_range(batch.token_types, config.type_vocab_size, "token_type_ids", "type_vocab_size");

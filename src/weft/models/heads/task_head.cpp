@@ -135,8 +135,8 @@ at::Tensor EncoderHeadImpl::drop(const at::Tensor& x, double probability, std::u
   return is_training() ? layers::seeded_dropout(x, probability, layers::dropout_seed(seed, kHeadLayer, site)) : x;
 }
 
-at::Tensor EncoderHeadImpl::pooled(const at::Tensor& hidden) {
-  const at::Tensor first = pooler(hidden.select(1, 0));
+at::Tensor EncoderHeadImpl::pooled(const at::Tensor& hidden, std::uint64_t seed) {
+  const at::Tensor first = pooler(drop(hidden.select(1, 0), plan_.pooler_dropout, seed, 3));
   return activated(first, plan_.pooler_activation);
 }
 
@@ -169,7 +169,7 @@ at::Tensor EncoderHeadImpl::choices(const StackOutput& rows, const at::Tensor& k
       return projection(transformed(texts, plan_.choice_dropout, seed));
     }
     default:
-      return projection(drop(pooled(rows.hidden), plan_.choice_dropout, seed, 1));
+      return projection(drop(pooled(rows.hidden, seed), plan_.choice_dropout, seed, 1));
   }
 }
 
@@ -179,7 +179,7 @@ at::Tensor EncoderHeadImpl::classes(const StackOutput& rows, const at::Tensor& k
     return deep_scores(relay_and_largest(rows, keep), seed);
   }
   if (plan_.classifier == Classifier::kPooled) {
-    return projection(drop(pooled(hidden), plan_.class_dropout, seed, 1));
+    return projection(drop(pooled(hidden, seed), plan_.class_dropout, seed, 1));
   }
   switch (plan_.pooling) {
     case Pooling::kMean:
@@ -228,7 +228,7 @@ EncoderOutput EncoderHeadImpl::forward(const StackOutput& rows, const EncoderBat
     case Head::kNone:
       output.last_hidden_state = hidden;
       output.companion_hidden_state = rows.companions;
-      output.pooler_output = pooler ? pooled(hidden) : at::Tensor();
+      output.pooler_output = pooler ? pooled(hidden, seed) : at::Tensor();
       break;
     case Head::kMaskedLanguageModel:
       output.logits = scorer(embedding).logits(hidden);

@@ -39,7 +39,7 @@ class EncoderHeadImpl : public torch::nn::Module {
   at::Tensor bias;                            ///< [V]
 
  private:
-  at::Tensor pooled(const at::Tensor& hidden);
+  at::Tensor pooled(const at::Tensor& hidden, std::uint64_t seed);
   at::Tensor classes(const StackOutput& rows, const at::Tensor& keep, std::uint64_t seed);
   /// Of kDense and kTransformed, for each row of x [..., D].
   at::Tensor class_scores(const at::Tensor& x, std::uint64_t seed);

@@ -67,6 +67,9 @@ Answer kernel_takes_relative(const RelativeCall& call) {
   if (!call.query.is_cpu() || !(is_widened(call) || is_all_float32(call))) {
     return Answer::no("the relative product of its kernels serves float32, bfloat16 and float16 on a CPU only");
   }
+  if (call.key_distances.defined()) {
+    return Answer::no("its kernels have no product of keys with distances");
+  }
   if (call.query.numel() == 0 || call.key.numel() == 0) {
     return Answer::no("its kernels have no relative product of empty tensors");
   }

@@ -50,6 +50,7 @@ struct Operands {
         key(flat(given.key)),
         value(flat(given.value)),
         table(given.distances.to(type)),
+        key_table(given.key_distances.defined() ? given.key_distances.to(type) : at::Tensor()),
         content_bias(given.content_bias.to(type).unsqueeze(1)),
         distance_bias(given.distance_bias.to(type).unsqueeze(1)),
         finite(all_finite({value})),
@@ -68,6 +69,7 @@ struct Operands {
   at::Tensor key;            // [B H, K, D]
   at::Tensor value;          // [B H, K, D_v]
   at::Tensor table;          // [H, S, D]
+  at::Tensor key_table;      // [H, S, D], or undefined
   at::Tensor content_bias;   // [H, 1, D]
   at::Tensor distance_bias;  // [H, 1, D]
   bool finite;
@@ -127,6 +129,46 @@ at::Tensor shifted(const at::Tensor& products, const Operands& all, const Chunk&
                              {all.batch * of_row, of_row, distances - 1, 1}, chunk.count - 1);
 }
 
+/// Some keys of a chunk, no more of them than it has queries, so that their products by distance are at most twice as
+/// many as their scores.
+struct KeyTile {
+  std::int64_t first;  // key of the chunk
+  std::int64_t keys;   // w of them
+  at::Tensor key;      // k / sqrt(D) [H, B w, D]
+  at::Tensor rows;     // of R', the nearest distance first [n + w - 1]
+  at::Tensor table;    // those rows [H, n + w - 1, D]
+};
+
+KeyTile tile_at(const Operands& all, const Chunk& chunk, std::int64_t first) {
+  KeyTile tile{.first = first, .keys = std::min(chunk.count, chunk.keys - first)};
+  const std::int64_t first_key = chunk.first_key + first;
+  tile.key = (all.key.unflatten(0, {all.batch, all.heads}).narrow(2, first_key, tile.keys) * all.scale)
+                 .transpose(0, 1)
+                 .reshape({all.heads, all.batch * tile.keys, all.key.size(2)});
+  const std::int64_t nearest = chunk.begin + all.call.query_offset - (first_key + tile.keys - 1);
+  const auto options = at::TensorOptions(all.key.device()).dtype(at::kLong);
+  tile.rows = (at::arange(chunk.count + tile.keys - 1, options) + (nearest - all.call.nearest))
+                  .clamp_(0, all.key_table.size(1) - 1);
+  tile.table = all.key_table.index_select(1, tile.rows);
+  return tile;
+}
+
+/// The view [H, B, n, w] of products [H, B w, n + w - 1] of a tile, in which entry (l, k) is w - 1 - k + l from the
+/// nearest.
+at::Tensor by_queries(const at::Tensor& products, const Operands& all, const Chunk& chunk, const KeyTile& tile) {
+  const std::int64_t distances = products.size(2);
+  const std::int64_t of_batch = tile.keys * distances;
+  return products.as_strided({all.heads, all.batch, chunk.count, tile.keys},
+                             {all.batch * of_batch, of_batch, 1, distances - 1}, tile.keys - 1);
+}
+
+template <typename Each>
+void each_tile(const Operands& all, const Chunk& chunk, const Each& each) {
+  for (std::int64_t first = 0; all.key_table.defined() && first < chunk.keys; first += chunk.count) {
+    each(tile_at(all, chunk, first));
+  }
+}
+
 /// bool [1 or B, 1 or H, n, m], true where a query does not see a key; undefined where all see all.
 at::Tensor hidden_pairs(const Operands& all, const Chunk& chunk) {
   const RelativeCall& call = all.call;
@@ -164,6 +206,10 @@ std::pair<at::Tensor, at::Tensor> chunk_positions(const Operands& all, const Chu
 void add_distance_scores(const at::Tensor& scores, const Pair& pair, const Operands& all, const Chunk& chunk) {
   const at::Tensor products = at::bmm(pair.distance, pair.table.transpose(1, 2));
   scores.add_(shifted(products, all, chunk).transpose(0, 1));
+  each_tile(all, chunk, [&](const KeyTile& tile) {
+    const at::Tensor of_keys = at::bmm(tile.key, tile.table.transpose(1, 2));
+    scores.narrow(3, tile.first, tile.keys).add_(by_queries(of_keys, all, chunk, tile).transpose(0, 1));
+  });
   if (all.call.added.scores.defined()) {
     const auto [queries, keys] = chunk_positions(all, chunk);
     scores.add_(distance_scores(all.call.added, queries, keys));
@@ -228,7 +274,8 @@ struct GradientSums {
         table(at::zeros_like(all.table)),
         content_bias(at::zeros_like(all.content_bias)),
         distance_bias(at::zeros_like(all.distance_bias)),
-        added(all.call.added.scores.defined() ? at::zeros_like(all.call.added.scores) : at::Tensor()) {}
+        added(all.call.added.scores.defined() ? at::zeros_like(all.call.added.scores) : at::Tensor()),
+        key_table(all.key_table.defined() ? at::zeros_like(all.key_table) : at::Tensor()) {}
   at::Tensor query;  // [B, H, Q, D]
   at::Tensor key;
   at::Tensor value;
@@ -236,7 +283,21 @@ struct GradientSums {
   at::Tensor content_bias;
   at::Tensor distance_bias;
   at::Tensor added;
+  at::Tensor key_table;
 };
+
+/// Of scores [B, H, n, m], into keys and rows of R'.
+void backward_tiles(const Operands& all, const Chunk& chunk, const at::Tensor& scores, GradientSums& sums) {
+  each_tile(all, chunk, [&](const KeyTile& tile) {
+    at::Tensor products = at::zeros({all.heads, all.batch * tile.keys, tile.rows.size(0)}, scores.options());
+    by_queries(products, all, chunk, tile).copy_(scores.narrow(3, tile.first, tile.keys).transpose(0, 1));
+    const at::Tensor of_keys = at::bmm(products, tile.table).mul_(all.scale);
+    sums.key.unflatten(0, {all.batch, all.heads})
+        .narrow(2, chunk.first_key + tile.first, tile.keys)
+        .add_(of_keys.view({all.heads, all.batch, tile.keys, all.key.size(2)}).transpose(0, 1));
+    sums.key_table.index_add_(1, tile.rows, at::bmm(products.transpose(1, 2), tile.key));
+  });
+}
 
 /// Of scores [B, H, n, m], into both factors of each product.
 void backward_products(const Operands& all, const Chunk& chunk, const Pair& pair, const at::Tensor& scores,
@@ -253,6 +314,7 @@ void backward_products(const Operands& all, const Chunk& chunk, const Pair& pair
   sums.query.narrow(2, chunk.begin, chunk.count).add_(content).add_(distance);
   sums.content_bias.add_(content.sum(at::IntArrayRef({0, 2})).unsqueeze(1));
   sums.distance_bias.add_(distance.sum(at::IntArrayRef({0, 2})).unsqueeze(1));
+  backward_tiles(all, chunk, scores, sums);
   if (sums.added.defined()) {
     const auto [queries, keys] = chunk_positions(all, chunk);
     sums.added.add_(distance_gradient(all.call.added, queries, keys, scores.sum(0, true)));
@@ -318,7 +380,8 @@ RelativeGradients portable_relative_backward(const RelativeCall& call, const For
           sums.table.to(call.distances.scalar_type()),
           sums.content_bias.squeeze(1).to(call.content_bias.scalar_type()),
           sums.distance_bias.squeeze(1).to(call.distance_bias.scalar_type()),
-          sums.added};
+          sums.added,
+          sums.key_table.defined() ? sums.key_table.to(call.key_distances.scalar_type()) : at::Tensor()};
 }
 
 }  // namespace weft::attention

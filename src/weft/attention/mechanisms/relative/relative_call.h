@@ -32,6 +32,8 @@ struct RelativeCall {
   DistanceTable added = {};                ///< to scores, [H, 1, span] in the dtype of the sums; undefined: nothing
   std::vector<std::int64_t> reaches = {};  ///< of each head: no key farther away, on either side; empty: all may be
   std::string seen = {};                   ///< a pattern that says the same as `reaches` and `causal`
+  at::Tensor key_distances = {};  ///< R' [H, S, D], rows as those of R: scores have k_j . R'[i - j], too (He et al.
+                                  ///< 2021, section 3.1); undefined: they have not
 };
 
 /// In the shapes and dtypes of the tensors of the call.
@@ -42,7 +44,8 @@ struct RelativeGradients {
   at::Tensor distances;
   at::Tensor content_bias;
   at::Tensor distance_bias;
-  at::Tensor added;  ///< undefined where the call adds nothing
+  at::Tensor added;               ///< undefined where the call adds nothing
+  at::Tensor key_distances = {};  ///< undefined where the call has none
 };
 
 }  // namespace weft::attention

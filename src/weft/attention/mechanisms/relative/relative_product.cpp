@@ -28,7 +28,7 @@ struct KeptRelative {
 
 RelativeCall without_tensors(RelativeCall call) {
   for (at::Tensor* tensor : {&call.query, &call.key, &call.value, &call.distances, &call.content_bias,
-                             &call.distance_bias, &call.keep, &call.added.scores}) {
+                             &call.distance_bias, &call.keep, &call.added.scores, &call.key_distances}) {
     *tensor = at::Tensor();
   }
   return call;
@@ -40,7 +40,8 @@ struct RelativeFunction : torch::autograd::Function<RelativeFunction> {
                             const RelativeRow* row) {
     const RelativeForward found = row->forward(call);
     context->save_for_backward({call.query, call.key, call.value, call.distances, call.content_bias, call.distance_bias,
-                                call.keep, found.kept.output, found.kept.log_sum_exp, call.added.scores});
+                                call.keep, found.kept.output, found.kept.log_sum_exp, call.added.scores,
+                                call.key_distances});
     context->saved_data["call"] = kept(KeptRelative{without_tensors(call), row});
     return found.output;
   }
@@ -61,11 +62,15 @@ struct RelativeFunction : torch::autograd::Function<RelativeFunction> {
     all.call.distance_bias = saved[5];
     all.call.keep = saved[6];
     all.call.added.scores = saved[9];
+    all.call.key_distances = saved[10];
     const RelativeGradients found = all.row->backward(all.call, {saved[7], saved[8]}, gradients[0]);
     variable_list result = {found.query,     found.key,          found.value,
                             found.distances, found.content_bias, found.distance_bias};
     if (found.added.defined()) {
       result.push_back(found.added);
+    }
+    if (found.key_distances.defined()) {
+      result.push_back(found.key_distances);
     }
     result.resize(result.size() + 2);  // nothing for the call and its row
     return result;
@@ -81,6 +86,9 @@ at::Tensor relative_attention(const RelativeCall& call) {
                                      call.distances, call.content_bias, call.distance_bias};
   if (call.added.scores.defined()) {
     tensors.push_back(call.added.scores);
+  }
+  if (call.key_distances.defined()) {
+    tensors.push_back(call.key_distances);
   }
   // A list of another type would be no tensors to autograd.
   if (std::any_of(tensors.begin(), tensors.end(), [](const at::Tensor& tensor) { return any_is_followed({tensor}); })) {

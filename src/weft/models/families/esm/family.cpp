@@ -167,7 +167,8 @@ EncoderRules esm_rules() {
                       "pooler.",
                       "contact_head.",
                       "rotary_embeddings.inv_freq",
-                      "encoder.layer.#.attention.self.rotary_embeddings.inv_freq"};
+                      "encoder.layer.#.attention.self.rotary_embeddings.inv_freq",
+                      "encoder.layer.*.attention.self.rotary_embeddings.inv_freq"};  // as transformers 5.23 writes it
   rules.heads = {Head::kNone, Head::kMaskedLanguageModel, Head::kSequenceClassification, Head::kTokenClassification};
   rules.pooled_heads = {Head::kNone};
   rules.head_prefixes = {"lm_head.", "classifier."};
