@@ -197,7 +197,7 @@ struct KeptPermuted {
 
 struct PermutedFunction : torch::autograd::Function<PermutedFunction> {
   static at::Tensor forward(AutogradContext* context, const at::Tensor& query, const at::Tensor& key,
-                            const at::Tensor& value, const variable_list& tables, const PermutedCall& call) {
+                            const at::Tensor& value, at::TensorList tables, const PermutedCall& call) {
     const at::AutoDispatchBelowADInplaceOrView below_autograd;
     const PermutedForward found = forward_of(call);
     variable_list saved = {query, key, value, found.output};
@@ -270,7 +270,7 @@ at::Tensor permuted_attention(const PermutedCall& given) {
       any_is_followed({call.query, call.key, call.value}) ||
       std::any_of(tables.begin(), tables.end(), [](const at::Tensor& table) { return any_is_followed({table}); });
   if (is_followed) {
-    return PermutedFunction::apply(call.query, call.key, call.value, tables, call);
+    return PermutedFunction::apply(call.query, call.key, call.value, at::TensorList(tables), call);
   }
   const at::NoGradGuard without_gradients;
   return forward_of(call).output;
