@@ -16,9 +16,10 @@ struct Numbered {
 };
 
 Numbered take_number(std::string_view name) {
-  for (const std::string_view layers : {"encoder.layers.", "decoder.layers.", "encoder.star.layers."}) {
-    if (name.starts_with(layers)) {
-      const std::size_t end = name.find('.', layers.size());
+  for (const std::string_view layers :
+       {"encoder.layers.", "decoder.layers.", "encoder.star.layers.", "encoder.layer."}) {
+    const std::size_t end = name.find('.', layers.size());
+    if (name.starts_with(layers) && end != std::string_view::npos) {
       return {concat(layers, "#", name.substr(end)), std::string(name.substr(layers.size(), end - layers.size()))};
     }
   }

@@ -162,13 +162,14 @@ EncoderRules esm_rules() {
                   {"type_vocab_size", {}},
                   {"hidden_act", {}},
                   {"classifier_dropout", {}}};
-  rules.idle_names = {"embeddings.position_ids",
-                      "embeddings.position_embeddings.",  // which models with rotary positions have, too
-                      "pooler.",
-                      "contact_head.",
-                      "rotary_embeddings.inv_freq",
-                      "encoder.layer.#.attention.self.rotary_embeddings.inv_freq",
-                      "encoder.layer.*.attention.self.rotary_embeddings.inv_freq"};  // as transformers 5.23 writes it
+  rules.idle_names = {
+      "embeddings.position_ids",
+      "embeddings.position_embeddings.",  // which models with rotary positions have, too
+      "pooler.",
+      "contact_head.",
+      "rotary_embeddings.inv_freq",
+      "encoder.layer.#.attention.self.rotary_embeddings.inv_freq",
+  };
   rules.heads = {Head::kNone, Head::kMaskedLanguageModel, Head::kSequenceClassification, Head::kTokenClassification};
   rules.pooled_heads = {Head::kNone};
   rules.head_prefixes = {"lm_head.", "classifier."};
