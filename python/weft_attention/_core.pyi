@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+# The compiled module: patterns as strings. Nothing here needs PyTorch.
+from collections.abc import Sequence
+
+version: str
+
+def parse(expression: str, directory: str = "") -> str:
+    """The canonical expression. Raises PatternError with line and column."""
+
+def expanded(expression: str, directory: str = "") -> str:
+    """The same with the names of published models replaced by what they mean."""
+
+def needs_input(expression: str, directory: str = "") -> bool: ...
+def depends_on_layer(expression: str, directory: str = "") -> bool: ...
+def check(expression: str, site: Site, directory: str = "") -> None: ...
+def to_dense(expression: str, site: Site, directory: str = "") -> bytes:
+    """Multiplicities as int32 [heads, query_length, key_length] in the machine's order of bytes: 0 is no edge."""
+
+def statistics(expression: str, site: Site, directory: str = "", head: int = -1, layers: int = 0) -> str:
+    """JSON, as `weft pattern stats --json` prints it."""
+
+def layout(expression: str, site: Site, directory: str = "") -> str:
+    """JSON: what the compiled blocks cost at a site (edges, density, blocks, bytes)."""
+
+def svg(expression: str, site: Site, directory: str = "", head: int = -1, cells: int = 128) -> str: ...
+def text(expression: str, site: Site, directory: str = "", head: int = -1, width: int = 80, style: str = "unicode") -> str: ...
+def cost(expression: str, length: int, shape: str = "{}", input: Sequence[int] = (), directory: str = "") -> str:
+    """JSON, as `weft pattern cost --json` prints it. `shape` is a JSON object of layers, width, heads, dtype, ..."""
+
+def isa() -> str:
+    """The instruction set that the operators compute with."""
+
+def run(arguments: Sequence[str]) -> int:
+    """A command of the program, as `weft` runs it: its exit code. Commands that need tensors say where they are."""
+
+class Site:
+    def __init__(
+        self,
+        query_length: int,
+        key_length: int,
+        *,
+        heads: int = 1,
+        layer: int = 0,
+        query_offset: int = 0,
+        maximum_length: int = 0,
+        input: Sequence[int] = (),
+    ) -> None: ...
