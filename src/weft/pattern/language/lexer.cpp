@@ -8,6 +8,7 @@
 
 #include "weft/core/quote.h"
 #include "weft/core/utf8_sequence.h"
+#include "weft/pattern/expression_error.h"
 
 namespace weft::pattern {
 namespace {
@@ -200,12 +201,13 @@ void fail_at(std::string_view source, Span where, const std::string& message, Er
   const std::string_view marked = shown.substr(left.size(), where.end - std::min(where.begin, where.end));
   const std::size_t width = std::max<std::size_t>(columns_of(marked), 1);
   const std::size_t characters = count_characters(source.substr(line_begin, column));
-  const std::string place = concat("\n  at line ", line, ", column ", characters + 1);
-  if (shown.empty()) {
-    throw Error(kind, concat("pattern: ", message, place));
-  }
-  throw Error(kind, concat("pattern: ", message, "\n  ", printable(shown), "\n  ", std::string(columns_of(left), ' '),
-                           '^', std::string(width - 1, '~'), place));
+  const auto at = static_cast<std::int64_t>(characters) + 1;
+  const std::string place = concat("\n  at line ", line, ", column ", at);
+  const std::string picture = shown.empty()
+                                  ? ""
+                                  : concat("\n  ", printable(shown), "\n  ", std::string(columns_of(left), ' '), '^',
+                                           std::string(width - 1, '~'));
+  throw ExpressionError(kind, concat("pattern: ", message, picture, place), line, at);
 }
 
 std::string describe(const Token& token) {
