@@ -5,6 +5,7 @@
 #include <mutex>
 #include <unordered_map>
 
+#include "kept_layouts.h"
 #include "weft/core/error.h"
 
 namespace weft::python {
@@ -44,6 +45,9 @@ class Patterns {
 }  // namespace
 
 attention::LayoutPtr layout_of(const std::string& expression, const pattern::Site& site) {
+  if (expression.starts_with(kKept)) {
+    return kept_layout(std::string_view(expression).substr(kKept.size()), site);
+  }
   static Patterns patterns;
   const pattern::Tile tile{site.query_length <= kFewQueries ? 1 : 64, 64};
   return attention::cached_layout(patterns.find(expression), site, tile);

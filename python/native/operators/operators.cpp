@@ -3,9 +3,12 @@
 // What they look like while a model is traced, and their gradients, are in weft_attention/_operators.py.
 #include <torch/csrc/stable/library.h>
 
+#include <span>
 #include <tuple>
 
 #include "call.h"
+#include "kept_layouts.h"
+#include "weft/core/error.h"
 
 namespace weft::python {
 namespace {
@@ -30,6 +33,22 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> attend_backward_operator(
   return {gradients.query, gradients.key, gradients.value, gradients.distances};
 }
 
+template <typename Number>
+std::span<const Number> numbers(const Tensor& tensor, torch::headeronly::ScalarType type, const char* name) {
+  require(tensor.is_cpu() && tensor.scalar_type() == type && tensor.is_contiguous(), "keep_layout: ", name,
+          " has another dtype or place than the schema says, or is not contiguous");
+  return {static_cast<const Number*>(tensor.const_data_ptr()), static_cast<std::size_t>(tensor.numel())};
+}
+
+void keep_layout_operator(Tensor row_begin, Tensor key_block, Tensor kind, Tensor mask_bits, std::string name,
+                          std::int64_t query_length, std::int64_t key_length) {
+  using torch::headeronly::ScalarType;
+  keep_layout(name, {numbers<std::int64_t>(row_begin, ScalarType::Long, "row_begin"),
+                     numbers<std::int32_t>(key_block, ScalarType::Int, "key_block"),
+                     numbers<std::int32_t>(kind, ScalarType::Int, "kind"),
+                     numbers<std::int64_t>(mask_bits, ScalarType::Long, "mask_bits"), query_length, key_length});
+}
+
 }  // namespace
 }  // namespace weft::python
 
@@ -42,9 +61,13 @@ STABLE_TORCH_LIBRARY_FRAGMENT(weft, library) {
       "log_sum_exp, Tensor? key_keep, Tensor? seed, Tensor? distances, str pattern, SymInt query_offset, int layer, "
       "int "
       "distance_zero, float scale, float dropout) -> (Tensor, Tensor, Tensor, Tensor)");
+  library.def(
+      "keep_layout(Tensor row_begin, Tensor key_block, Tensor kind, Tensor mask_bits, str name, int query_length, int "
+      "key_length) -> ()");
 }
 
 STABLE_TORCH_LIBRARY_IMPL(weft, CPU, library) {
   library.impl("attend", TORCH_BOX(&weft::python::attend_operator));
   library.impl("attend_backward", TORCH_BOX(&weft::python::attend_backward_operator));
+  library.impl("keep_layout", TORCH_BOX(&weft::python::keep_layout_operator));
 }

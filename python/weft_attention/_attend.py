@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: Apache-2.0
+"""attend: one call of sparse attention on tensors of PyTorch, with gradients."""
+import functools
+import math
+
+from . import _core
+from ._errors import ArgumentError, PatternError, UnsupportedError
+from ._operators import attend_operator
+from ._pattern import Pattern, canonical
+
+
+def attend(
+    query,
+    key,
+    value,
+    pattern,
+    *,
+    key_keep=None,
+    causal=False,
+    scale=None,
+    dropout_p=0.0,
+    layer=0,
+    query_offset=None,
+    slopes=None,
+    return_lse=False,
+):
+    """Attention of the edges of `pattern`: softmax over the keys that each query looks at.
+
+    query [B, H, Q, D], key [B, G, K, D], value [B, G, K, C], on the CPU, of one dtype: float32, bfloat16 or float16, with
+    any strides. H is a multiple of G: query head h reads head h // (H / G). Returns [B, H, Q, C]; a query without edges
+    gets zeros.
+
+    pattern: an expression or a Pattern. key_keep: bool [B, K], False at padding. causal=True adds `causal &`.
+    scale: 1 / sqrt(D) by default. dropout_p drops probabilities by PyTorch's generator. layer: the number that `layer` of
+    the expression means. query_offset: the position of the first query; with as many queries as keys it is 0, else say
+    it: K - Q for the last positions of a text. slopes: float [H], ALiBi: -slope * |distance| is added to each score.
+    return_lse=True also returns the logarithm of the sum of exponentials, float32 [B, H, Q], without gradients.
+
+    Gradients reach query, key and value. Raises PatternError (with line and column), ArgumentError (a ValueError) for
+    shapes, UnsupportedError for what this package cannot compute, such as second derivatives.
+    """
+    import torch
+
+    compiling = torch.compiler.is_compiling()
+    text = str(pattern) if compiling else _text_of(pattern)
+    if causal:
+        text = f"causal & ({text})"
+    if query.ndim != 4 or key.ndim != 4 or value.ndim != 4:
+        raise ArgumentError(
+            f"query, key and value must be [batch, heads, length, head_dim], found {_shapes(query, key, value)}"
+        )
+    rows, keys = query.shape[2], key.shape[2]
+    if query_offset is None:
+        if rows != keys and text != "full":
+            raise ArgumentError(
+                f"{rows} queries over {keys} keys need query_offset, the position of the first query",
+                f"query_offset={keys}-{rows} for the last positions of a text, query_offset=0 for the first",
+            )
+        query_offset = 0
+    seed = None
+    if dropout_p > 0:
+        seed = torch.randint(0, 2**62, (1,), dtype=torch.int64)
+    distances, zero = None, 0
+    if slopes is not None:
+        distances, zero = _alibi(torch, slopes, query_offset, rows, keys)
+    number = 1.0 / math.sqrt(query.shape[3]) if scale is None else float(scale)
+    arguments = (query, key, value, key_keep, seed, distances, text, query_offset, layer, zero, number, float(dropout_p))
+    if compiling:
+        out, lse = torch.ops.weft.attend.default(*arguments)
+    else:
+        out, lse = _called(torch, arguments)
+    return (out, lse) if return_lse else out
+
+
+def _refuse_forward_mode(torch, *tensors):
+    # PyTorch would take a gradient that nobody registered for zero.
+    forward_mode = torch.autograd.forward_ad
+    if forward_mode._current_level >= 0:
+        for tensor in tensors:
+            if forward_mode.unpack_dual(tensor).tangent is not None:
+                raise UnsupportedError("forward-mode derivatives (jvp) of attend are not there; use backward()")
+
+
+def _called(torch, arguments):
+    _refuse_forward_mode(torch, *arguments[:3])
+    try:
+        return attend_operator()(*arguments)
+    except NotImplementedError as error:
+        _explain(torch, error, arguments)
+        raise
+    except RuntimeError as error:
+        _explain(torch, error, arguments)
+        raise
+
+
+def _explain(torch, error, arguments):
+    """Raises what the operator's RuntimeError means; errors of the operator are one line, or a caret below a text."""
+    query, key, value, _, _, _, text, offset, layer, *_ = arguments
+    for name, tensor in (("query", query), ("key", key), ("value", value)):
+        if tensor.device.type != "cpu":
+            raise UnsupportedError(f"attend: {name} must be on the CPU, found {tensor.device}") from None
+    if isinstance(error, UnsupportedError):
+        return
+    message = str(error).split("\nException raised from", 1)[0].strip()
+    if "float32, bfloat16 or float16" in message:
+        raise UnsupportedError(message) from None
+    if not text.startswith("kept:"):
+        site = _core.Site(query.shape[2], key.shape[2], heads=query.shape[1], layer=layer, query_offset=offset)
+        _core.check(text, site)
+        if _core.needs_input(text):
+            raise PatternError(message)
+    if message.startswith(("attend", "pattern", "kernel")):
+        raise ArgumentError(message) from None
+
+
+def _text_of(pattern):
+    if isinstance(pattern, Pattern):
+        return pattern.expression
+    return canonical(pattern)
+
+
+def _shapes(*tensors):
+    return ", ".join(str(list(tensor.shape)) for tensor in tensors)
+
+
+def _alibi(torch, slopes, offset, rows, keys):
+    """float32 [H, 1, span] of the scores at each distance from query to key, and the entry of distance 0."""
+    least, most = min(0, offset - keys + 1), max(0, offset + rows - 1)
+    distance = torch.arange(least, most + 1, dtype=torch.float32, device=slopes.device)
+    return slopes.float()[:, None, None] * -distance.abs(), -least
+
+
+@functools.lru_cache(maxsize=None)
+def module_class():
+    import torch
+
+    class Attend(torch.nn.Module):
+        """attend with its pattern as a module without parameters: `Attend("causal & window(512)")(query, key, value)`.
+        The other arguments of `attend` may be given here or in a call; dropout_p works in training only."""
+
+        def __init__(self, pattern, **options):
+            super().__init__()
+            self.pattern = Pattern(pattern)
+            self.options = options
+
+        def forward(self, query, key, value, **options):
+            given = {**self.options, **options}
+            if not self.training:
+                given["dropout_p"] = 0.0
+            return attend(query, key, value, self.pattern, **given)
+
+        def extra_repr(self):
+            return ", ".join([repr(str(self.pattern)), *(f"{name}={given}" for name, given in self.options.items())])
+
+    Attend.__module__, Attend.__qualname__ = "weft_attention", "Attend"
+    return Attend

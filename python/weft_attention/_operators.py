@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What PyTorch has to know of weft::attend besides its numbers: shapes while a model is traced, gradients, what becomes
+of a call under vmap and autocast, and that second derivatives are refused."""
+import functools
+import threading
+
+from ._errors import UnsupportedError
+from ._native import load_operators
+
+_lock = threading.Lock()
+_registered = []  # keeps the registrations alive
+
+
+@functools.lru_cache(maxsize=None)
+def attend_operator():
+    """torch.ops.weft.attend with all that belongs to it. Raises UnsupportedError where PyTorch is missing or too old."""
+    load_operators()
+    import torch
+
+    with _lock:
+        if not _registered:
+            _register(torch)
+    return torch.ops.weft.attend.default
+
+
+def _register(torch):
+    torch.library.register_fake("weft::attend", functools.partial(_fake_attend, torch))
+    torch.library.register_fake("weft::attend_backward", functools.partial(_fake_backward, torch))
+    torch.library.register_autograd(
+        "weft::attend", functools.partial(_backward, torch), setup_context=functools.partial(_save, torch)
+    )
+    torch.library.register_autograd("weft::attend_backward", _refuse_second_derivative, setup_context=_save_nothing)
+    torch.library.register_vmap("weft::attend", functools.partial(_vmap_attend, torch))
+    torch.library.register_vmap("weft::attend_backward", functools.partial(_vmap_backward, torch))
+    library = torch.library.Library("weft", "IMPL")
+    library.impl("attend", functools.partial(_autocast, torch), "AutocastCPU")
+    _registered.append(library)
+
+
+def _empty_heads(tensor, heads, rows, columns):
+    """[B, H, N, C] that is [B, N, H, C] in memory, as the operators make it."""
+    return tensor.new_empty(tensor.shape[0], rows, heads, columns).transpose(1, 2)
+
+
+def _fake_attend(torch, query, key, value, *rest):
+    batch, heads, rows, _ = query.shape
+    out = _empty_heads(query, heads, rows, value.shape[3])
+    return out, query.new_empty(batch, heads, rows, dtype=torch.float32)
+
+
+def _fake_backward(torch, output_gradient, query, key, value, output, log_sum_exp, key_keep, seed, distances, *rest):
+    gradients = [_empty_heads(tensor, *tensor.shape[1:]) for tensor in (query, key, value)]
+    table = query.new_empty(0, dtype=torch.float32) if distances is None else torch.empty_like(distances)
+    return (*gradients, table)
+
+
+def _save(torch, ctx, inputs, output):
+    query, key, value, key_keep, seed, distances, *ctx.settings = inputs
+    out, log_sum_exp = output
+    ctx.save_for_backward(query, key, value, out, log_sum_exp, key_keep, seed, distances)
+    ctx.mark_non_differentiable(log_sum_exp)
+    ctx.set_materialize_grads(False)
+
+
+def _backward(torch, ctx, gradient, _):
+    inputs = 12
+    if gradient is None:
+        return (None,) * inputs
+    query, key, value, out, log_sum_exp, key_keep, seed, distances = ctx.saved_tensors
+    query_gradient, key_gradient, value_gradient, table_gradient = torch.ops.weft.attend_backward(
+        gradient, query, key, value, out, log_sum_exp, key_keep, seed, distances, *ctx.settings
+    )
+    table_gradient = table_gradient if distances is not None else None
+    return query_gradient, key_gradient, value_gradient, None, None, table_gradient, *(None,) * len(ctx.settings)
+
+
+def _save_nothing(ctx, inputs, output):
+    pass
+
+
+def _refuse_second_derivative(ctx, *gradients):
+    raise UnsupportedError(
+        "second derivatives of attend are not there: a gradient of it was differentiated",
+        "leave create_graph=True out, or compute this part with scaled_dot_product_attention",
+    )
+
+
+def _autocast(torch, query, key, value, key_keep, seed, distances, *settings):
+    dtype = torch.get_autocast_dtype("cpu")
+    key_set = torch._C.DispatchKeySet(torch._C.DispatchKey.AutocastCPU)
+    with torch._C._ExcludeDispatchKeyGuard(key_set):
+        parts = [part.to(dtype) if part.is_floating_point() else part for part in (query, key, value)]
+        return torch.ops.weft.attend.default(*parts, key_keep, seed, distances, *settings)
+
+
+def _folded(tensor, dimension, size):
+    """The mapped dimension joined to the batch, which is the first of the others."""
+    if tensor is None:
+        return None
+    tensor = tensor.expand(size, *tensor.shape) if dimension is None else tensor.movedim(dimension, 0)
+    return tensor.flatten(0, 1)
+
+
+def _refuse_mapped_parts(dimensions):
+    if any(dimension is not None for dimension in dimensions):
+        raise UnsupportedError("vmap of attend over its seed or its table of distances is not there; map over queries")
+
+
+def _vmap_attend(torch, info, in_dims, *arguments):
+    _refuse_mapped_parts(in_dims[4:6])
+    size = info.batch_size
+    parts = [_folded(part, dimension, size) for part, dimension in zip(arguments[:4], in_dims[:4])]
+    out, log_sum_exp = torch.ops.weft.attend.default(*parts, *arguments[4:])
+    return (out.unflatten(0, (size, -1)), log_sum_exp.unflatten(0, (size, -1))), (0, 0)
+
+
+def _vmap_backward(torch, info, in_dims, *arguments):
+    _refuse_mapped_parts(in_dims[7:9])
+    if arguments[8] is not None:
+        raise UnsupportedError("the gradient of a table of distances under vmap is not there; loop over the batch")
+    size = info.batch_size
+    parts = [_folded(part, dimension, size) for part, dimension in zip(arguments[:7], in_dims[:7])]
+    query, key, value, table = torch.ops.weft.attend_backward.default(*parts, *arguments[7:])
+    return tuple(part.unflatten(0, (size, -1)) for part in (query, key, value)) + (table,), (0, 0, 0, None)
