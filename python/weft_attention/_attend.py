@@ -41,8 +41,7 @@ def attend(
     """
     import torch
 
-    compiling = torch.compiler.is_compiling()
-    text = str(pattern) if compiling else _text_of(pattern)
+    text = str(pattern) if torch.compiler.is_compiling() else _text_of(pattern)
     if causal:
         text = f"causal & ({text})"
     if query.ndim != 4 or key.ndim != 4 or value.ndim != 4:
@@ -57,19 +56,23 @@ def attend(
                 f"query_offset={keys}-{rows} for the last positions of a text, query_offset=0 for the first",
             )
         query_offset = 0
-    seed = None
-    if dropout_p > 0:
-        seed = torch.randint(0, 2**62, (1,), dtype=torch.int64)
-    distances, zero = None, 0
-    if slopes is not None:
-        distances, zero = _alibi(torch, slopes, query_offset, rows, keys)
-    number = 1.0 / math.sqrt(query.shape[3]) if scale is None else float(scale)
-    arguments = (query, key, value, key_keep, seed, distances, text, query_offset, layer, zero, number, float(dropout_p))
-    if compiling:
-        out, lse = torch.ops.weft.attend.default(*arguments)
-    else:
-        out, lse = _called(torch, arguments)
+    distances = None if slopes is None else _alibi(torch, slopes, query_offset, rows, keys)
+    out, lse = attend_text(query, key, value, text, key_keep, scale, dropout_p, layer, query_offset, distances)
     return (out, lse) if return_lse else out
+
+
+def attend_text(query, key, value, text, key_keep, scale, dropout_p, layer, query_offset, distances=None):
+    """attend of a text that is known to parse, or that names a kept layout: (output, log of the sum of exponentials).
+    distances: a table as the operator takes it, and its entry of distance 0."""
+    import torch
+
+    seed = torch.randint(0, 2**62, (1,), dtype=torch.int64) if dropout_p > 0 else None
+    table, zero = (None, 0) if distances is None else distances
+    scale = 1.0 / math.sqrt(query.shape[3]) if scale is None else float(scale)
+    arguments = (query, key, value, key_keep, seed, table, text, query_offset, layer, zero, scale, float(dropout_p))
+    if torch.compiler.is_compiling():
+        return torch.ops.weft.attend.default(*arguments)
+    return _called(torch, arguments)
 
 
 def _refuse_forward_mode(torch, *tensors):

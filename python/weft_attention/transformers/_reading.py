@@ -1,0 +1,225 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a mask function of transformers means: it is asked for every pair, a slab of queries at a time, and becomes an
+expression where one says exactly the same, else the blocks of a layout. What was read is remembered by the contents of
+the function: its code, the numbers that it closes over, and the bytes of its tensors."""
+import collections
+import functools
+import hashlib
+import types
+
+import torch
+from transformers.masking_utils import sdpa_mask
+
+from .._operators import attend_operator
+
+_SLAB_PAIRS = 1 << 24
+_MOST_REMEMBERED = 256
+_remembered = collections.OrderedDict()
+
+
+def read(mask_function, batch, queries, keys, offset, key_offset, use_vmap, device):
+    """The edges as text, one for each row of the batch or one for all, and whether they are expressions."""
+    key = contents((mask_function, batch, queries, keys, offset, key_offset, use_vmap))
+    if key is not None and key in _remembered:
+        _remembered.move_to_end(key)
+        return _remembered[key]
+    slabs = _Slabs(mask_function, batch, queries, keys, offset, key_offset, use_vmap, device)
+    found = edges_of(slabs, queries, keys, offset - key_offset)
+    if key is not None and found[1]:  # a kept layout may be dropped; it is read anew
+        _remembered[key] = found
+        if len(_remembered) > _MOST_REMEMBERED:
+            _remembered.popitem(last=False)
+    return found
+
+
+def read_tensor(mask, queries, keys):
+    """The same of a mask that is a bool tensor [B or 1, 1, Q, K]; positions count from the first key."""
+    if mask.shape[0] > 1 and mask.stride(0) == 0:
+        mask = mask[:1]
+
+    def slabs():
+        step = max(64, _SLAB_PAIRS // max(1, keys * mask.shape[0]) // 64 * 64)
+        for first in range(0, queries, step):
+            yield first, mask[:, 0, first : first + step]
+
+    return edges_of(slabs, queries, keys, max(keys - queries, 0))
+
+
+def edges_of(slabs, queries, keys, offset):
+    """Texts and whether all are expressions. `slabs()` gives (first query, bool [B or 1, rows, K])."""
+    text = _expression_of(slabs, queries, keys, offset)
+    if text is not None:
+        return [text], True
+    blocks = None
+    for first, slab in slabs():
+        if blocks is None:
+            blocks = [_Blocks(queries, keys) for _ in range(slab.shape[0])]
+        for row, text in enumerate(blocks):
+            text.add(slab[row])
+    return [one.kept() for one in blocks], False
+
+
+class _Slabs:
+    """The mask function asked for some queries at a time, as transformers itself would ask it."""
+
+    def __init__(self, mask_function, batch, queries, keys, offset, key_offset, use_vmap, device):
+        self.queries, self.step = queries, max(64, _SLAB_PAIRS // max(1, keys * batch) // 64 * 64)
+        self.offset = offset
+        self.ask = functools.partial(
+            sdpa_mask,
+            batch_size=batch,
+            kv_length=keys,
+            kv_offset=key_offset,
+            mask_function=mask_function,
+            attention_mask=None,
+            allow_is_causal_skip=False,
+            allow_is_bidirectional_skip=False,
+            use_vmap=use_vmap,
+            device=device,
+        )
+
+    def __call__(self):
+        for first in range(0, self.queries, self.step):
+            rows = min(self.step, self.queries - first)
+            mask = self.ask(q_length=rows, q_offset=self.offset + first)
+            # A function that does not look at the text is expanded over the batch, without memory.
+            yield first, mask[:1, 0] if mask.stride(0) == 0 else mask[:, 0]
+
+
+def _expression_of(slabs, queries, keys, offset):
+    """A band that all texts share, as `full`, `causal` or a window; None where some pair differs from it."""
+    band, positions = None, None
+    for first, slab in slabs():
+        if band is None:
+            positions = torch.arange(keys, device=slab.device)
+            band = _Band(keys)
+        for row in (0, slab.shape[1] // 2, slab.shape[1] - 1):
+            if not band.widen(slab[0, row], first + row + offset):
+                return None
+    if band is None:
+        return "full"
+    left, right = band.left, band.right
+    if band_text(left, right) is None:
+        return None
+    for first, slab in slabs():
+        distance = positions - torch.arange(first + offset, first + offset + slab.shape[1], device=slab.device)[:, None]
+        wanted = torch.ones_like(distance, dtype=torch.bool)
+        if left is not None:
+            wanted &= distance >= -left
+        if right is not None:
+            wanted &= distance <= right
+        if not torch.equal(slab, wanted.expand_as(slab)):
+            return None
+    return band_text(left, right)
+
+
+class _Band:
+    """How far the rows reach to either side. A row that reaches the first or last key says nothing of that side."""
+
+    def __init__(self, keys):
+        self.keys = keys
+        self.left = self.right = None
+
+    def widen(self, row, position):
+        """False for a row without keys, which no band has."""
+        allowed = row.nonzero()
+        if len(allowed) == 0:
+            return False
+        first, last = int(allowed[0]), int(allowed[-1])
+        if first > 0:
+            self.left = max(position - first, self.left or 0)
+        if last < self.keys - 1:
+            self.right = max(last - position, self.right or 0)
+        return True
+
+
+def band_text(left, right):
+    """Keys from `left` before a query to `right` after it, where None has no end."""
+    if left is None:
+        return "full" if right is None else "causal" if right == 0 else None
+    if right is None:
+        return None
+    return f"causal & window(left={left})" if right == 0 else f"window(left={left}, right={right})"
+
+
+class _Blocks:
+    """A mask as blocks of 64 x 64: those that are full, and those with some pairs as their bits."""
+
+    _TILE = 64
+
+    def __init__(self, queries, keys):
+        self.queries, self.keys = queries, keys
+        self.row_begin, self.key_block, self.kind, self.bits = [0], [], [], []
+        self.masks = 0
+
+    def add(self, slab):
+        rows, tile = slab.shape[0], self._TILE
+        columns = (self.keys + tile - 1) // tile
+        heights = (rows + tile - 1) // tile
+        padded = slab.new_zeros(heights * tile, columns * tile)
+        padded[:rows, : self.keys] = slab
+        counts = padded.view(heights, tile, columns, tile).sum((1, 3), dtype=torch.int32)
+        row_sizes = torch.full((heights,), tile)
+        row_sizes[-1] = rows - (heights - 1) * tile
+        column_sizes = torch.full((columns,), tile)
+        column_sizes[-1] = self.keys - (columns - 1) * tile
+        full = counts == (row_sizes[:, None] * column_sizes)
+        some = counts > 0
+        row, column = some.nonzero(as_tuple=True)
+        is_full = full[row, column]
+        kind = torch.full(row.shape, -1, dtype=torch.int32)
+        partial = (~is_full).nonzero().flatten()
+        kind[partial] = torch.arange(self.masks, self.masks + len(partial), dtype=torch.int32)
+        self.masks += len(partial)
+        cells = padded.view(heights, tile, columns, tile)[row[partial], :, column[partial]]
+        self.bits.append((cells.long() << torch.arange(tile)).sum(-1).flatten())
+        begin = self.row_begin[-1]
+        self.row_begin += (some.sum(1).cumsum(0) + begin).tolist()
+        self.key_block.append(column.int())
+        self.kind.append(kind)
+
+    def kept(self):
+        attend_operator()
+        parts = [
+            torch.tensor(self.row_begin, dtype=torch.int64),
+            torch.cat(self.key_block),
+            torch.cat(self.kind),
+            torch.cat(self.bits),
+        ]
+        digest = hashlib.sha256(f"{self.queries}x{self.keys}".encode())
+        for part in parts:
+            digest.update(part.numpy().tobytes())
+        name = digest.hexdigest()[:32]
+        torch.ops.weft.keep_layout(*parts, name, self.queries, self.keys)
+        return f"kept:{name}"
+
+
+def contents(value):
+    """Something equal for equal contents, or None where that cannot be said."""
+    try:
+        return _contents(value)
+    except _Unknown:
+        return None
+
+
+class _Unknown(Exception):
+    pass
+
+
+def _contents(value):
+    if value is None or isinstance(value, (bool, int, float, str, bytes, type, types.ModuleType, types.BuiltinFunctionType)):
+        return type(value).__name__, value
+    if isinstance(value, (tuple, list)):
+        return type(value).__name__, *(_contents(part) for part in value)
+    if isinstance(value, types.FunctionType):
+        cells = tuple(_contents(cell.cell_contents) for cell in value.__closure__ or ())
+        return "function", value.__code__, cells, _contents(value.__defaults__)
+    if isinstance(value, functools.partial):
+        return "partial", _contents(value.func), _contents(value.args), _contents(tuple(sorted(value.keywords.items())))
+    if hasattr(value, "untyped_storage") and value.device.type == "cpu":
+        found = value.detach().contiguous()
+        if found.numel() > 1 << 22:
+            raise _Unknown
+        raw = found.view(-1).numpy().tobytes() if found.numel() else b""
+        return "tensor", str(value.dtype), tuple(value.shape), hashlib.sha256(raw).digest()
+    raise _Unknown
