@@ -6,8 +6,6 @@
 #include <cmath>
 #include <memory>
 
-#include <cairo-svg.h>
-
 #include "weft/core/error.h"
 
 namespace weft::inspect {
@@ -17,15 +15,15 @@ constexpr double kPixelsPerPoint = 2;  // sharp on a dense screen and in print
 
 /// Ends the life of what Cairo counts references to.
 struct Release {
-  void operator()(cairo_surface_t* surface) const { cairo_surface_destroy(surface); }
-  void operator()(cairo_t* context) const { cairo_destroy(context); }
+  void operator()(cairo_surface_t* surface) const { cairo().surface_destroy(surface); }
+  void operator()(cairo_t* context) const { cairo().destroy(context); }
 };
 using Surface = std::unique_ptr<cairo_surface_t, Release>;
 using Canvas = std::unique_ptr<cairo_t, Release>;
 
 void check_drawing(cairo_status_t status, const char* what) {
   if (status != CAIRO_STATUS_SUCCESS) {
-    fail(ErrorKind::kUnsupported, "drawing the ", what, " failed: ", cairo_status_to_string(status));
+    fail(ErrorKind::kUnsupported, "drawing the ", what, " failed: ", cairo().status_to_string(status));
   }
 }
 
@@ -36,21 +34,21 @@ cairo_status_t append(void* target, const unsigned char* data, unsigned int leng
 }
 
 void set_font(cairo_t* context, const Text& text) {
-  cairo_select_font_face(context, text.monospace ? "monospace" : "sans-serif", CAIRO_FONT_SLANT_NORMAL,
-                         text.bold ? CAIRO_FONT_WEIGHT_BOLD : CAIRO_FONT_WEIGHT_NORMAL);
-  cairo_set_font_size(context, text.size);
+  cairo().select_font_face(context, text.monospace ? "monospace" : "sans-serif", CAIRO_FONT_SLANT_NORMAL,
+                           text.bold ? CAIRO_FONT_WEIGHT_BOLD : CAIRO_FONT_WEIGHT_NORMAL);
+  cairo().set_font_size(context, text.size);
 }
 
 }  // namespace
 
 void set_colour(cairo_t* context, const Colour& colour) {
-  cairo_set_source_rgb(context, colour.red, colour.green, colour.blue);
+  cairo().set_source_rgb(context, colour.red, colour.green, colour.blue);
 }
 
 double text_width(cairo_t* context, const Text& text, const std::string& words) {
   set_font(context, text);
   cairo_text_extents_t extents{};
-  cairo_text_extents(context, words.c_str(), &extents);
+  cairo().text_extents(context, words.c_str(), &extents);
   return extents.x_advance;
 }
 
@@ -58,8 +56,8 @@ void draw_text(cairo_t* context, const Text& text, const std::string& words, dou
   const double shift = align == 0 ? 0 : align * text_width(context, text, words);
   set_font(context, text);
   set_colour(context, text.colour);
-  cairo_move_to(context, x - shift, y);
-  cairo_show_text(context, words.c_str());
+  cairo().move_to(context, x - shift, y);
+  cairo().show_text(context, words.c_str());
 }
 
 std::vector<std::string> wrapped(cairo_t* context, const Text& text, const std::string& words, double width) {
@@ -79,8 +77,8 @@ std::vector<std::string> wrapped(cairo_t* context, const Text& text, const std::
 
 void fill(cairo_t* context, const Colour& colour, double x, double y, double width, double height) {
   set_colour(context, colour);
-  cairo_rectangle(context, x, y, width, height);
-  cairo_fill(context);
+  cairo().rectangle(context, x, y, width, height);
+  cairo().fill(context);
 }
 
 namespace {
@@ -117,34 +115,35 @@ void draw_legend(cairo_t* context, const std::vector<LegendEntry>& entries, doub
 }
 
 void with_measuring_context(const std::function<void(cairo_t* context)>& measure) {
-  const Surface surface(cairo_image_surface_create(CAIRO_FORMAT_RGB24, 1, 1));
-  const Canvas context(cairo_create(surface.get()));
-  cairo_scale(context.get(), kPixelsPerPoint, kPixelsPerPoint);
+  const Surface surface(cairo().image_surface_create(CAIRO_FORMAT_RGB24, 1, 1));
+  const Canvas context(cairo().create(surface.get()));
+  cairo().scale(context.get(), kPixelsPerPoint, kPixelsPerPoint);
   measure(context.get());
 }
 
 std::string svg_of(const Drawing& drawing) {
   std::string document;
-  const Surface surface(cairo_svg_surface_create_for_stream(append, &document, drawing.width, drawing.height));
+  const Surface surface(cairo().svg_surface_create_for_stream(append, &document, drawing.width, drawing.height));
   {
-    const Canvas context(cairo_create(surface.get()));
+    const Canvas context(cairo().create(surface.get()));
     drawing.draw(context.get());
-    check_drawing(cairo_status(context.get()), "SVG");
+    check_drawing(cairo().status(context.get()), "SVG");
   }
-  cairo_surface_finish(surface.get());
-  check_drawing(cairo_surface_status(surface.get()), "SVG");
+  cairo().surface_finish(surface.get());
+  check_drawing(cairo().surface_status(surface.get()), "SVG");
   return document;
 }
 
 std::string png_of(const Drawing& drawing) {
   const auto pixels = [](double points) { return static_cast<int>(std::ceil(points * kPixelsPerPoint)); };
-  const Surface surface(cairo_image_surface_create(CAIRO_FORMAT_RGB24, pixels(drawing.width), pixels(drawing.height)));
-  const Canvas context(cairo_create(surface.get()));
-  cairo_scale(context.get(), kPixelsPerPoint, kPixelsPerPoint);
+  const Surface surface(
+      cairo().image_surface_create(CAIRO_FORMAT_RGB24, pixels(drawing.width), pixels(drawing.height)));
+  const Canvas context(cairo().create(surface.get()));
+  cairo().scale(context.get(), kPixelsPerPoint, kPixelsPerPoint);
   drawing.draw(context.get());
-  check_drawing(cairo_status(context.get()), "PNG");
+  check_drawing(cairo().status(context.get()), "PNG");
   std::string file;
-  check_drawing(cairo_surface_write_to_png_stream(surface.get(), append, &file), "PNG");
+  check_drawing(cairo().surface_write_to_png_stream(surface.get(), append, &file), "PNG");
   return file;
 }
 

@@ -43,18 +43,18 @@ void draw_row(cairo_t* context, const PictureCell* cells, std::int64_t count, do
 
 void draw_grid(cairo_t* context, const Picture& picture, double x, double y, double side) {
   set_colour(context, {1, 1, 1});
-  cairo_set_line_width(context, side >= 8 ? 1.0 : 0.5);
+  cairo().set_line_width(context, side >= 8 ? 1.0 : 0.5);
   const double width = static_cast<double>(picture.columns) * side;
   const double height = static_cast<double>(picture.rows) * side;
   for (std::int64_t column = 1; column < picture.columns; ++column) {
-    cairo_move_to(context, x + static_cast<double>(column) * side, y);
-    cairo_rel_line_to(context, 0, height);
+    cairo().move_to(context, x + static_cast<double>(column) * side, y);
+    cairo().rel_line_to(context, 0, height);
   }
   for (std::int64_t row = 1; row < picture.rows; ++row) {
-    cairo_move_to(context, x, y + static_cast<double>(row) * side);
-    cairo_rel_line_to(context, width, 0);
+    cairo().move_to(context, x, y + static_cast<double>(row) * side);
+    cairo().rel_line_to(context, width, 0);
   }
-  cairo_stroke(context);
+  cairo().stroke(context);
 }
 
 /// 1, 2 or 5 times a power of ten, or a power of two for lengths that are one: at most about five ticks.
@@ -89,16 +89,16 @@ void draw_axes(cairo_t* context, const Picture& picture, double x, double y, dou
   const double width = static_cast<double>(picture.columns) * side;
   const double height = static_cast<double>(picture.rows) * side;
   set_colour(context, kGrey);
-  cairo_set_line_width(context, 0.75);
+  cairo().set_line_width(context, 0.75);
   for (const std::int64_t key : ticks(picture.keys)) {
-    cairo_move_to(context, x + place(picture, picture.keys, key, side), y - 1);
-    cairo_rel_line_to(context, 0, -3);
+    cairo().move_to(context, x + place(picture, picture.keys, key, side), y - 1);
+    cairo().rel_line_to(context, 0, -3);
   }
   for (const std::int64_t query : ticks(picture.queries)) {
-    cairo_move_to(context, x - 1, y + place(picture, picture.queries, query, side));
-    cairo_rel_line_to(context, -3, 0);
+    cairo().move_to(context, x - 1, y + place(picture, picture.queries, query, side));
+    cairo().rel_line_to(context, -3, 0);
   }
-  cairo_stroke(context);
+  cairo().stroke(context);
   for (const std::int64_t key : ticks(picture.keys)) {
     draw_text(context, kTick, digits(key), x + place(picture, picture.keys, key, side), y - 7, 0.5);
   }
@@ -107,11 +107,11 @@ void draw_axes(cairo_t* context, const Picture& picture, double x, double y, dou
     draw_text(context, kTick, digits(query + picture.query_offset), x - 6, middle + 3.2, 1);
   }
   draw_text(context, kBody, "key", x + width / 2, y - 22, 0.5);
-  cairo_save(context);
-  cairo_translate(context, x - kAxis + 10, y + height / 2);
-  cairo_rotate(context, -std::numbers::pi / 2);
+  cairo().save(context);
+  cairo().translate(context, x - kAxis + 10, y + height / 2);
+  cairo().rotate(context, -std::numbers::pi / 2);
   draw_text(context, kBody, "query", 0, 0, 0.5);
-  cairo_restore(context);
+  cairo().restore(context);
 }
 
 void draw_panel(cairo_t* context, const Picture& picture, const PicturePanel& panel, double x, double y, double side) {
@@ -144,8 +144,8 @@ double cell_length(const Picture& picture, double length) {
 }  // namespace
 
 void draw_cells(cairo_t* context, const Picture& picture, const PicturePanel& panel, const CellPlace& at) {
-  cairo_save(context);
-  cairo_set_antialias(context, CAIRO_ANTIALIAS_NONE);
+  cairo().save(context);
+  cairo().set_antialias(context, CAIRO_ANTIALIAS_NONE);
   fill(context, kEmptyCell, at.x, at.y, static_cast<double>(picture.columns) * at.side,
        static_cast<double>(picture.rows) * at.side);
   for (std::int64_t row = 0; row < picture.rows; ++row) {
@@ -155,7 +155,7 @@ void draw_cells(cairo_t* context, const Picture& picture, const PicturePanel& pa
   if (at.side >= kGridFrom) {
     draw_grid(context, picture, at.x, at.y, at.side);
   }
-  cairo_restore(context);
+  cairo().restore(context);
 }
 
 FigureLayout figure_layout(cairo_t* context, const Picture& picture) {

@@ -6,8 +6,7 @@
 #include <string>
 #include <vector>
 
-#include <cairo.h>
-
+#include "weft/inspect/picture/cairo_library.h"
 #include "weft/inspect/picture/picture.h"
 
 namespace weft::inspect {

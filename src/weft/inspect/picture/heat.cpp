@@ -50,7 +50,7 @@ void draw_heat_panel(cairo_t* context, const HeatPanel& panel, double x, double 
   const float largest = *std::max_element(panel.values.begin(), panel.values.end());
   const auto columns = static_cast<int>(panel.columns);
   const auto rows = static_cast<int>(panel.rows);
-  const int stride = cairo_format_stride_for_width(CAIRO_FORMAT_RGB24, columns);
+  const int stride = cairo().format_stride_for_width(CAIRO_FORMAT_RGB24, columns);
   std::vector<std::uint32_t> pixels(static_cast<std::size_t>(stride) / 4 * static_cast<std::size_t>(rows));
   for (std::int64_t row = 0; row < panel.rows; ++row) {
     for (std::int64_t column = 0; column < panel.columns; ++column) {
@@ -59,21 +59,21 @@ void draw_heat_panel(cairo_t* context, const HeatPanel& panel, double x, double 
     }
   }
   const std::unique_ptr<cairo_surface_t, void (*)(cairo_surface_t*)> image(
-      cairo_image_surface_create_for_data(reinterpret_cast<unsigned char*>(pixels.data()), CAIRO_FORMAT_RGB24, columns,
-                                          rows, stride),
+      cairo().image_surface_create_for_data(reinterpret_cast<unsigned char*>(pixels.data()), CAIRO_FORMAT_RGB24,
+                                            columns, rows, stride),
       cairo_surface_destroy);
   const double scale = side / static_cast<double>(std::max(panel.rows, panel.columns));
-  cairo_save(context);
-  cairo_translate(context, x, y);
-  cairo_scale(context, scale, scale);
-  cairo_set_source_surface(context, image.get(), 0, 0);
-  cairo_pattern_set_filter(cairo_get_source(context), CAIRO_FILTER_NEAREST);
-  cairo_rectangle(context, 0, 0, columns, rows);
-  cairo_fill(context);
-  cairo_restore(context);
+  cairo().save(context);
+  cairo().translate(context, x, y);
+  cairo().scale(context, scale, scale);
+  cairo().set_source_surface(context, image.get(), 0, 0);
+  cairo().pattern_set_filter(cairo().get_source(context), CAIRO_FILTER_NEAREST);
+  cairo().rectangle(context, 0, 0, columns, rows);
+  cairo().fill(context);
+  cairo().restore(context);
   // The pixels end here: Cairo may still read them for an SVG.
-  cairo_surface_flush(cairo_get_target(context));
-  cairo_surface_finish(image.get());
+  cairo().surface_flush(cairo().get_target(context));
+  cairo().surface_finish(image.get());
 }
 
 void draw_scale(cairo_t* context, double y, double right) {

@@ -98,18 +98,18 @@ std::vector<std::pair<double, std::string>> marks_of(const Frame& frame) {
 void draw_frame(cairo_t* context, const PlotPanel& plot, const Frame& frame) {
   const double bottom = frame.top + kHeight;
   set_colour(context, kGrey);
-  cairo_set_line_width(context, 0.75);
-  cairo_rectangle(context, kLeft, frame.top, frame.width, kHeight);
+  cairo().set_line_width(context, 0.75);
+  cairo().rectangle(context, kLeft, frame.top, frame.width, kHeight);
   for (int exponent = frame.across.low; exponent <= frame.across.high; ++exponent) {
-    cairo_move_to(context, frame.x(std::pow(10, exponent)), bottom);
-    cairo_rel_line_to(context, 0, 4);
+    cairo().move_to(context, frame.x(std::pow(10, exponent)), bottom);
+    cairo().rel_line_to(context, 0, 4);
   }
   const auto marks = marks_of(frame);
   for (const auto& [value, words] : marks) {
-    cairo_move_to(context, kLeft, frame.y(value));
-    cairo_rel_line_to(context, -4, 0);
+    cairo().move_to(context, kLeft, frame.y(value));
+    cairo().rel_line_to(context, -4, 0);
   }
-  cairo_stroke(context);
+  cairo().stroke(context);
   for (int exponent = frame.across.low; exponent <= frame.across.high; ++exponent) {
     draw_text(context, kTick, short_power(exponent), frame.x(std::pow(10, exponent)), bottom + 15, 0.5);
   }
@@ -121,15 +121,15 @@ void draw_frame(cairo_t* context, const PlotPanel& plot, const Frame& frame) {
 
 void draw_curve(cairo_t* context, const PlotCurve& curve, const Frame& frame) {
   set_colour(context, curve.colour);
-  cairo_set_line_width(context, 1.5);
-  cairo_new_path(context);  // text leaves a current point behind
+  cairo().set_line_width(context, 1.5);
+  cairo().new_path(context);  // text leaves a current point behind
   for (const auto& [x, y] : curve.points) {
-    cairo_line_to(context, frame.x(x), frame.y(y));
+    cairo().line_to(context, frame.x(x), frame.y(y));
   }
-  cairo_stroke(context);
+  cairo().stroke(context);
   for (const auto& [x, y] : curve.points) {
-    cairo_arc(context, frame.x(x), frame.y(y), 2.6, 0, 2 * std::numbers::pi);
-    cairo_fill(context);
+    cairo().arc(context, frame.x(x), frame.y(y), 2.6, 0, 2 * std::numbers::pi);
+    cairo().fill(context);
   }
 }
 
