@@ -30,6 +30,12 @@ def cost(expression: str, length: int, shape: str = "{}", input: Sequence[int] =
 def isa() -> str:
     """The instruction set that the operators compute with."""
 
+def commands() -> list[str]:
+    """The commands that need no tensors."""
+
+def tensor_commands() -> list[str]:
+    """The others, which the whole program has."""
+
 def run(arguments: Sequence[str]) -> int:
     """A command of the program, as `weft` runs it: its exit code. Commands that need tensors say where they are."""
 

@@ -27,11 +27,11 @@ int run(std::vector<std::string> arguments) {
   return cli::run(static_cast<int>(arguments.size()), pointers.data());
 }
 
-std::vector<std::string> commands_without_tensors() {
+std::vector<std::string> command_names(bool with_tensors) {
   std::vector<std::string> names;
   names.reserve(cli::commands().size());
   for (const cli::Command& command : cli::commands()) {
-    if (command.add != nullptr) {
+    if ((command.add == nullptr) == with_tensors) {
       names.emplace_back(command.name);
     }
   }
@@ -42,7 +42,8 @@ std::vector<std::string> commands_without_tensors() {
 
 void bind_program(nb::module_& module) {
   module.def("run", run, nb::call_guard<nb::gil_scoped_release>(), "arguments"_a);
-  module.def("commands", commands_without_tensors);
+  module.def("commands", [] { return command_names(false); });
+  module.def("tensor_commands", [] { return command_names(true); });
   module.def("isa", [] { return std::string(kernels::to_string(kernels::chosen_isa())); });
 }
 
