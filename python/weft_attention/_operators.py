@@ -48,7 +48,8 @@ def _fake_attend(torch, query, key, value, *rest):
     return out, query.new_empty(batch, heads, rows, dtype=torch.float32)
 
 
-def _fake_backward(torch, output_gradient, query, key, value, output, log_sum_exp, key_keep, seed, distances, *rest):
+def _fake_backward(torch, output_gradient, query, key, value, *rest):
+    distances = rest[4]  # behind output, log_sum_exp, key_keep and seed
     gradients = [_empty_heads(tensor, *tensor.shape[1:]) for tensor in (query, key, value)]
     table = query.new_empty(0, dtype=torch.float32) if distances is None else torch.empty_like(distances)
     return (*gradients, table)
@@ -85,12 +86,12 @@ def _refuse_second_derivative(ctx, *gradients):
     )
 
 
-def _autocast(torch, query, key, value, key_keep, seed, distances, *settings):
+def _autocast(torch, query, key, value, *rest):
     dtype = torch.get_autocast_dtype("cpu")
     key_set = torch._C.DispatchKeySet(torch._C.DispatchKey.AutocastCPU)
     with torch._C._ExcludeDispatchKeyGuard(key_set):
         parts = [part.to(dtype) if part.is_floating_point() else part for part in (query, key, value)]
-        return torch.ops.weft.attend.default(*parts, key_keep, seed, distances, *settings)
+        return torch.ops.weft.attend.default(*parts, *rest)
 
 
 def _folded(tensor, dimension, size):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rules on functions, measured by lizard: lines, parameters, cyclomatic complexity."""
+"""Rules on functions, measured by lizard: lines, parameters, cyclomatic complexity. Parameters of Python that a call must name do not count."""
+import ast
 import dataclasses
 import os
 
@@ -21,6 +22,16 @@ class Function:
     complexity: int
 
 
+def unnamed_parameters(file):
+    """{line: parameters that a call need not name} of the functions of a Python file."""
+    try:
+        tree = ast.parse(file.text)
+    except SyntaxError:
+        return {}
+    functions = [node for node in ast.walk(tree) if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))]
+    return {node.lineno: len(node.args.posonlyargs) + len(node.args.args) for node in functions}
+
+
 def measure(files):
     """Every function of the C++ and Python files."""
     try:
@@ -28,6 +39,7 @@ def measure(files):
     except ImportError:
         raise SystemExit("lint: the Python package lizard is missing; run scripts/setup")
     names = {file.absolute: file.path for file in files if file.is_cpp or file.suffix == ".py"}
+    unnamed = {file.path: unnamed_parameters(file) for file in files if file.suffix == ".py"}
     measured = lizard.analyze_files(list(names), threads=os.cpu_count() or 1, exts=lizard.get_extensions([]))
     return [
         Function(
@@ -35,7 +47,7 @@ def measure(files):
             found.start_line,
             found.name,
             found.end_line - found.start_line + 1,
-            found.parameter_count,
+            unnamed.get(names[result.filename], {}).get(found.start_line, found.parameter_count),
             found.cyclomatic_complexity,
         )
         for result in measured

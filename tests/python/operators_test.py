@@ -21,18 +21,18 @@ from weft_attention._native import load_operators  # noqa: E402
 TOLERANCES = {torch.float32: 5e-6, torch.bfloat16: 2e-2, torch.float16: 2e-3}
 
 
-def tensors(heads=4, key_heads=2, queries=100, keys=100, width=32, value_width=16, dtype=torch.float32, seed=0):
+def tensors(*, heads=4, key_heads=2, queries=100, keys=100, width=32, value_width=16, dtype=torch.float32, seed=0):
     generator = torch.Generator().manual_seed(seed)
     shapes = [(2, heads, queries, width), (2, key_heads, keys, width), (2, key_heads, keys, value_width)]
     return [torch.randn(shape, generator=generator).to(dtype) for shape in shapes]
 
 
-def attend(query, key, value, pattern, key_keep=None, seed=None, distances=None, offset=0, zero=0, dropout=0.0):
+def attend(query, key, value, pattern, *, key_keep=None, seed=None, distances=None, offset=0, zero=0, dropout=0.0):
     scale = 1 / math.sqrt(query.shape[3])
     return torch.ops.weft.attend(query, key, value, key_keep, seed, distances, pattern, offset, 0, zero, scale, dropout)
 
 
-def dense(query, key, value, pattern, key_keep=None, distances=None, offset=0, zero=0):
+def dense(query, key, value, pattern, *, key_keep=None, distances=None, offset=0, zero=0):
     """The same in float64, by the multiplicity of every pair."""
     query, key, value = (tensor.double() for tensor in (query, key, value))
     heads, queries, keys = query.shape[1], query.shape[2], key.shape[2]

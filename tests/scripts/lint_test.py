@@ -112,6 +112,9 @@ class LintTest(unittest.TestCase):
     def test_parameters(self):
         self.assert_clean({"src/weft/core/sample.cpp": OPENING + function(4, parameters=6)})
         self.assert_text_refused("parameters", OPENING + function(4, parameters=7))
+        opening = "# SPDX-License-Identifier: Apache-2.0\n"
+        self.assert_clean({"scripts/sample.py": opening + "def sample(a, b, *, c, d, e, f, g=1):\n    return a\n"})
+        self.assert_refused("parameters", "scripts/sample.py", {"scripts/sample.py": opening + "def sample(a, b, c, d, e, f, g):\n    return a\n"})
 
     def test_complexity(self):
         self.assert_clean({"src/weft/core/sample.cpp": OPENING + function(30, branches=14)})

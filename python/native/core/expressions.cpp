@@ -48,24 +48,18 @@ nb::bytes to_dense(const std::string& expression, const OwnedSite& site, const s
   return nb::bytes(table.data(), table.size() * sizeof(std::int32_t));
 }
 
-OwnedSite made_site(std::int64_t query_length, std::int64_t key_length, std::int64_t heads, std::int64_t layer,
-                    std::int64_t query_offset, std::int64_t maximum_length, std::vector<std::int64_t> input) {
-  constexpr std::int64_t kLongest = std::int64_t{1} << 31;
-  constexpr std::int64_t kMostHeads = 4096;
-  require(query_length >= 0 && query_length <= kLongest && key_length >= 0 && key_length <= kLongest,
-          "lengths must be between 0 and ", kLongest, ", found ", query_length, " queries and ", key_length, " keys");
-  require(heads >= 1 && heads <= kMostHeads, "heads must be between 1 and ", kMostHeads, ", found ", heads);
-  require(layer >= 0 && layer < kMostHeads, "layer must be between 0 and ", kMostHeads - 1, ", found ", layer);
-  std::sort(input.begin(), input.end());
-  OwnedSite result;
-  result.site.query_length = query_length;
-  result.site.key_length = key_length;
-  result.site.query_offset = query_offset;
-  result.site.heads = heads;
-  result.site.layer = layer;
-  result.site.maximum_length = maximum_length;
-  result.input = std::move(input);
-  return result;
+constexpr std::int64_t kLongest = std::int64_t{1} << 31;
+constexpr std::int64_t kMostHeads = 4096;
+
+void check_site(const pattern::Site& site) {
+  require(
+      site.query_length >= 0 && site.query_length <= kLongest && site.key_length >= 0 && site.key_length <= kLongest,
+      "lengths must be between 0 and ", kLongest, ", found ", site.query_length, " queries and ", site.key_length,
+      " keys");
+  require(site.heads >= 1 && site.heads <= kMostHeads, "heads must be between 1 and ", kMostHeads, ", found ",
+          site.heads);
+  require(site.layer >= 0 && site.layer < kMostHeads, "layer must be between 0 and ", kMostHeads - 1, ", found ",
+          site.layer);
 }
 
 }  // namespace
@@ -77,8 +71,15 @@ void bind_site(nb::module_& module) {
           [](OwnedSite* place, std::int64_t query_length, std::int64_t key_length, std::int64_t heads,
              std::int64_t layer, std::int64_t query_offset, std::int64_t maximum_length,
              std::vector<std::int64_t> input) {
-            new (place) OwnedSite(
-                made_site(query_length, key_length, heads, layer, query_offset, maximum_length, std::move(input)));
+            const pattern::Site site{.query_length = query_length,
+                                     .key_length = key_length,
+                                     .query_offset = query_offset,
+                                     .heads = heads,
+                                     .layer = layer,
+                                     .maximum_length = maximum_length};
+            check_site(site);
+            std::sort(input.begin(), input.end());
+            new (place) OwnedSite{site, std::move(input)};
           },
           "query_length"_a, "key_length"_a, nb::kw_only(), "heads"_a = 1, "layer"_a = 0, "query_offset"_a = 0,
           "maximum_length"_a = 0, "input"_a = std::vector<std::int64_t>());

@@ -48,28 +48,26 @@ void check_shapes(const Inputs& inputs) {
           ": head_dim must be between 1 and ", most);
 }
 
-void check_companions(const Inputs& inputs, const Settings& settings) {
-  const Tensor& key = inputs.key;
-  if (inputs.key_keep) {
-    const Tensor& keep = *inputs.key_keep;
-    require(keep.scalar_type() == ScalarType::Bool && keep.is_cpu() && keep.dim() == 2 && keep.size(0) == key.size(0) &&
-                keep.size(1) == key.size(2),
-            "attend: key_keep must be bool [batch, key length] = [", key.size(0), ", ", key.size(2), "], found ",
-            name_of(keep.scalar_type()), " ", [&] { return shape_of(keep); });
-  }
-  if (inputs.distances) {
-    const Tensor& table = *inputs.distances;
-    require(table.scalar_type() == ScalarType::Float && table.is_cpu() && table.dim() == 3 &&
-                table.size(0) == inputs.query.size(1) && (table.size(1) == 1 || table.size(1) == 2) &&
-                table.size(2) > 0,
-            "attend: distances must be float32 [heads, 1 or 2, span] with ", inputs.query.size(1), " heads, found ",
-            name_of(table.scalar_type()), " ", [&] { return shape_of(table); });
-  }
+void check_keep(const Tensor& keep, const Tensor& key) {
+  require(keep.scalar_type() == ScalarType::Bool && keep.is_cpu() && keep.dim() == 2 && keep.size(0) == key.size(0) &&
+              keep.size(1) == key.size(2),
+          "attend: key_keep must be bool [batch, key length] = [", key.size(0), ", ", key.size(2), "], found ",
+          name_of(keep.scalar_type()), " ", [&] { return shape_of(keep); });
+}
+
+void check_distances(const Tensor& table, const Tensor& query) {
+  const bool has_shape = table.dim() == 3 && table.size(0) == query.size(1) && table.size(1) >= 1 &&
+                         table.size(1) <= 2 && table.size(2) > 0;
+  require(has_shape && table.scalar_type() == ScalarType::Float && table.is_cpu(),
+          "attend: distances must be float32 [heads, 1 or 2, span] with ", query.size(1), " heads, found ",
+          name_of(table.scalar_type()), " ", [&] { return shape_of(table); });
+}
+
+void check_settings(const std::optional<Tensor>& seed, const Settings& settings) {
   require(settings.dropout >= 0 && static_cast<float>(settings.dropout) < 1,
           "attend: dropout must be in [0, 1), found ", settings.dropout);
   if (settings.dropout > 0) {
-    require(inputs.seed && inputs.seed->scalar_type() == ScalarType::Long && inputs.seed->is_cpu() &&
-                inputs.seed->numel() == 1,
+    require(seed && seed->scalar_type() == ScalarType::Long && seed->is_cpu() && seed->numel() == 1,
             "attend: dropout needs a seed, an int64 tensor of one element");
   }
   require(std::isfinite(settings.scale), "attend: scale must be finite, found ", settings.scale);
@@ -99,7 +97,13 @@ std::string shape_of(const Tensor& tensor) {
 void check(const Inputs& inputs, const Settings& settings) {
   check_kinds(inputs);
   check_shapes(inputs);
-  check_companions(inputs, settings);
+  if (inputs.key_keep) {
+    check_keep(*inputs.key_keep, inputs.key);
+  }
+  if (inputs.distances) {
+    check_distances(*inputs.distances, inputs.query);
+  }
+  check_settings(inputs.seed, settings);
 }
 
 void check_results(const Inputs& inputs, const Forward& forward, const Tensor& output_gradient) {

@@ -62,22 +62,34 @@ KeptLayouts& kept_layouts() {
   return layouts;
 }
 
-void check_blocks(const KeptBlocks& kept) {
-  const std::int64_t rows = (kept.query_length + kTile - 1) / kTile;
+// Ascending key blocks, each full or with a mask that is there.
+bool is_row(const KeptBlocks& kept, std::int64_t begin, std::int64_t end) {
   const std::int64_t columns = (kept.key_length + kTile - 1) / kTile;
-  const auto blocks = static_cast<std::int64_t>(kept.key_block.size());
   const auto masks = static_cast<std::int64_t>(kept.mask_bits.size()) / kTile;
-  bool fits = kept.query_length > 0 && kept.key_length > 0 && std::cmp_equal(kept.row_begin.size(), rows + 1) &&
-              kept.kind.size() == kept.key_block.size() && kept.mask_bits.size() % kTile == 0;
-  fits = fits && kept.row_begin.front() == 0 && kept.row_begin.back() == blocks &&
-         std::is_sorted(kept.row_begin.begin(), kept.row_begin.end());
-  for (std::int64_t row = 0; fits && row < rows; ++row) {
-    std::int64_t before = -1;
-    for (std::int64_t block = kept.row_begin[row]; block < kept.row_begin[row + 1]; ++block) {
-      fits = fits && kept.key_block[block] > before && kept.key_block[block] < columns &&
-             (kept.kind[block] == pattern::kFullBlock || (kept.kind[block] >= 0 && kept.kind[block] < masks));
-      before = kept.key_block[block];
+  std::int64_t before = -1;
+  for (std::int64_t block = begin; block < end; ++block) {
+    const std::int64_t column = kept.key_block[block];
+    const std::int64_t kind = kept.kind[block];
+    if (column <= before || column >= columns || kind >= masks || (kind < 0 && kind != pattern::kFullBlock)) {
+      return false;
     }
+    before = column;
+  }
+  return true;
+}
+
+bool have_sizes(const KeptBlocks& kept) {
+  const std::int64_t rows = (kept.query_length + kTile - 1) / kTile;
+  return kept.query_length > 0 && kept.key_length > 0 && std::cmp_equal(kept.row_begin.size(), rows + 1) &&
+         kept.kind.size() == kept.key_block.size() && kept.mask_bits.size() % kTile == 0 &&
+         kept.row_begin.front() == 0 && std::cmp_equal(kept.row_begin.back(), kept.key_block.size()) &&
+         std::is_sorted(kept.row_begin.begin(), kept.row_begin.end());
+}
+
+void check_blocks(const KeptBlocks& kept) {
+  bool fits = have_sizes(kept);
+  for (std::size_t row = 0; fits && row + 1 < kept.row_begin.size(); ++row) {
+    fits = is_row(kept, kept.row_begin[row], kept.row_begin[row + 1]);
   }
   require(fits, "keep_layout: these arrays are no layout of ", kept.query_length, " queries and ", kept.key_length,
           " keys in blocks of ", kTile, " x ", kTile);
