@@ -154,7 +154,7 @@ def inputs_of(source, config, head):
             keep[row, ..., :length] = 1
         ids = torch.where(keep == 1, ids, config.pad_token_id)
         # With a mask always: the mean over choices of transformers 5.23 needs one.
-        types = torch.randint(config.type_vocab_size, ids.shape, generator=torch.Generator().manual_seed(len(ids))) if hasattr(config, "type_vocab_size") else None
+        types = torch.randint(config.type_vocab_size, ids.shape, generator=torch.Generator().manual_seed(len(ids))) if getattr(config, "type_vocab_size", 0) > 0 else None
         yield {"input_ids": ids, "attention_mask": keep} | ({"token_type_ids": types} if types is not None and config.model_type != "mpnet" else {})
 
 

@@ -155,7 +155,9 @@ std::vector<NameRow> with_deberta_names(std::vector<NameRow> head) {
                {"head.pooler", {"pooler.dense"}},
                {"head.projection", {"qa_outputs"}, Head::kQuestionAnswering},
                {"head.projection", {"classifier"}}});
-  return with_encoder_names(std::move(head));
+  const std::vector<NameRow> of_bert = with_encoder_names({});  // of several rows that fit the first one counts
+  head.insert(head.end(), of_bert.begin(), of_bert.end());
+  return head;
 }
 
 /// The names that transformers calls `legacy`, and those of the published files.
