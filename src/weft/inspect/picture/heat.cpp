@@ -61,7 +61,7 @@ void draw_heat_panel(cairo_t* context, const HeatPanel& panel, double x, double 
   const std::unique_ptr<cairo_surface_t, void (*)(cairo_surface_t*)> image(
       cairo().image_surface_create_for_data(reinterpret_cast<unsigned char*>(pixels.data()), CAIRO_FORMAT_RGB24,
                                             columns, rows, stride),
-      cairo_surface_destroy);
+      cairo().surface_destroy);
   const double scale = side / static_cast<double>(std::max(panel.rows, panel.columns));
   cairo().save(context);
   cairo().translate(context, x, y);
