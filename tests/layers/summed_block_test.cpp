@@ -31,7 +31,7 @@ BlockConfig summed_config(std::int64_t radius, std::int64_t block) {
 }
 
 /// Every parameter random, the scores of distances too.
-std::shared_ptr<SummedBlockImpl> random_block(const BlockConfig& config, at::ScalarType type) {
+std::shared_ptr<SummedBlockImpl> random_summed_block(const BlockConfig& config, at::ScalarType type) {
   const at::NoGradGuard without_gradients;
   at::manual_seed(41);
   const Block block = make_block(config, at::TensorOptions(type));
@@ -43,7 +43,7 @@ std::shared_ptr<SummedBlockImpl> random_block(const BlockConfig& config, at::Sca
 }
 
 /// What attention adds to a text [N, hidden] without padding, as the paper says it.
-at::Tensor written_out(SummedBlockImpl& block, const at::Tensor& text, std::int64_t radius, std::int64_t size) {
+at::Tensor summed_by_hand(SummedBlockImpl& block, const at::Tensor& text, std::int64_t radius, std::int64_t size) {
   const at::Tensor seen = block.attention_norm(text);
   const std::int64_t length = text.size(0);
   const std::int64_t count = length / size;
@@ -85,11 +85,11 @@ at::Tensor written_out(SummedBlockImpl& block, const at::Tensor& text, std::int6
 
 TEST(SummedBlock, IsOneSoftmaxOverAWindowAndTheSumsOfBlocks) {
   const at::NoGradGuard without_gradients;
-  const auto block = random_block(summed_config(3, 4), at::kDouble);
+  const auto block = random_summed_block(summed_config(3, 4), at::kDouble);
   for (const std::int64_t length : {1, 3, 4, 5, 8, 23, 70}) {
     const at::Tensor text = at::randn({1, length, kSummedWidth}, at::kDouble);
     const at::Tensor expected = block->forward(Rows(text), {}).text();
-    const at::Tensor hidden = text[0] + written_out(*block, text[0], 3, 4);
+    const at::Tensor hidden = text[0] + summed_by_hand(*block, text[0], 3, 4);
     const at::Tensor wanted = hidden + block->feed_forward->forward(block->feed_forward_norm(hidden), 0);
     EXPECT_LT((expected[0] - wanted).abs().max().item<double>(), 1e-10) << length;
   }
@@ -97,7 +97,7 @@ TEST(SummedBlock, IsOneSoftmaxOverAWindowAndTheSumsOfBlocks) {
 
 TEST(SummedBlock, PaddingChangesNothingWhateverItHolds) {
   const at::NoGradGuard without_gradients;
-  const auto block = random_block(summed_config(3, 4), at::kDouble);
+  const auto block = random_summed_block(summed_config(3, 4), at::kDouble);
   const std::int64_t lengths[] = {23, 9, 3};
   at::Tensor text = at::randn({3, 23, kSummedWidth}, at::kDouble);
   BlockContext context;

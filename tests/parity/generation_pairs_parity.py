@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""`weft generate --input --output` with encoder-decoders against generate() of transformers: tiny random BART, Marian, Pegasus directories,
-settings drawn at random, sources with padding; ids equal, scores of beams within 1e-4.
+"""`weft generate --input --output` with encoder-decoders against generate() of transformers: tiny random directories of each family, settings drawn
+at random, sources with padding; ids equal, scores of beams within 1e-4.
 
 What is not compared is said in generation_parity.py. transformers counts padding as part of the source in encoder_repetition_penalty and
 encoder_no_repeat_ngram_size, and Weft does not: with these settings sources have no padding here.
@@ -29,13 +29,23 @@ WEFT, VOCABULARY, START, PAD = single.WEFT, 30, 2, 1
 SMALL = {"vocab_size": VOCABULARY, "d_model": 16, "encoder_layers": 2, "decoder_layers": 2, "encoder_attention_heads": 2,
          "decoder_attention_heads": 2, "encoder_ffn_dim": 24, "decoder_ffn_dim": 24, "max_position_embeddings": 40, "pad_token_id": PAD,
          "decoder_start_token_id": START, "forced_eos_token_id": None, "bos_token_id": 0, "eos_token_id": 3}
-FAMILIES = {"Bart": {}, "Marian": {"scale_embedding": True}, "Pegasus": {"scale_embedding": True}}
+SMALL_T5 = {"vocab_size": VOCABULARY, "d_model": 16, "d_kv": 6, "d_ff": 24, "num_layers": 2, "num_decoder_layers": 2, "num_heads": 2,
+            "relative_attention_num_buckets": 8, "relative_attention_max_distance": 12, "pad_token_id": PAD, "decoder_start_token_id": START, "eos_token_id": 3}
+# Each with its class of transformers and what its config has beside the sizes.
+FAMILIES = {"Bart": ("BartForConditionalGeneration", SMALL), "Marian": ("MarianMTModel", SMALL | {"scale_embedding": True}),
+            "Pegasus": ("PegasusForConditionalGeneration", SMALL | {"scale_embedding": True}), "MBart": ("MBartForConditionalGeneration", SMALL),
+            "M2M100": ("M2M100ForConditionalGeneration", SMALL), "T5": ("T5ForConditionalGeneration", SMALL_T5),
+            "MT5": ("MT5ForConditionalGeneration", SMALL_T5 | {"feed_forward_proj": "gated-gelu"}),
+            "UMT5": ("UMT5ForConditionalGeneration", SMALL_T5 | {"feed_forward_proj": "gated-gelu"}),
+            "LongT5": ("LongT5ForConditionalGeneration", SMALL_T5 | {"local_radius": 2}),
+            "LongT5-global": ("LongT5ForConditionalGeneration",
+                              SMALL_T5 | {"local_radius": 2, "encoder_attention_type": "transient-global", "global_block_size": 4})}
 
 
 def make_model(family, directory, seed):
     torch.manual_seed(seed)
-    model = getattr(hf, {"Bart": "BartForConditionalGeneration", "Marian": "MarianMTModel", "Pegasus": "PegasusForConditionalGeneration"}[family])(
-        getattr(hf, f"{family}Config")(**SMALL | FAMILIES[family])).eval()
+    name, config = FAMILIES[family]
+    model = getattr(hf, name)(getattr(hf, f"{family.removesuffix('-global')}Config")(**config)).eval()
     for name, parameter in model.named_parameters():
         if parameter.dim() > 1 and parameter.requires_grad:
             parameter.data = torch.randn(parameter.shape) * 0.4

@@ -19,7 +19,6 @@
 #include "weft/tasks/sequences/summarize.h"
 #include "weft/tasks/sequences/translate.h"
 #include "weft/tasks/viewer/view_text.h"
-#include "weft/text/pair/languages.h"
 #include "weft/text/sentences/sentences.h"
 
 namespace weft::service {
@@ -134,8 +133,16 @@ std::vector<text::SentencePlace> sentences_of(std::string_view document) {
 
 // A model of several languages must know the one of each text: from the request, or from the text's own code.
 void require_target(const tasks::SequenceModel& model, const TranslateRequest& request) {
+  if (!request.target.empty()) {
+    return;
+  }
+  if (const text::FramedLanguages* const known = model.tokenizer->framed_languages(); known != nullptr) {
+    require(!known->target.empty(), model.name, " writes several languages: name one in ", request.target_member,
+            "; it has ", [&] { return tasks::some_languages(*known); });
+    return;
+  }
   const std::vector<std::string> codes = model.tokenizer->language_codes();
-  if (codes.empty() || !request.target.empty()) {
+  if (codes.empty()) {
     return;
   }
   for (const server::Text& text : request.inputs.texts) {

@@ -12,7 +12,6 @@
 #include "weft/core/log.h"
 #include "weft/core/quote.h"
 #include "weft/core/system/option_name.h"
-#include "weft/text/pair/languages.h"
 
 namespace weft::tasks {
 namespace {
@@ -86,8 +85,6 @@ void check_own_code(const SequenceModel& model, const std::string& text, const s
                             : "name one of these; behind a blank it is text like any other");
 }
 
-namespace {
-
 std::string some_languages(const text::FramedLanguages& known) {
   std::vector<std::string> names;
   names.reserve(known.ids.size());
@@ -96,6 +93,8 @@ std::string some_languages(const text::FramedLanguages& known) {
   }
   return some_of(std::move(names));
 }
+
+namespace {
 
 std::int64_t id_of_language(const SequenceModel& model, const text::FramedLanguages& known, const std::string& code,
                             const char* does) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "weft/tasks/sequences/writer.h"
+#include "weft/text/pair/languages.h"
 
 namespace weft::tasks {
 
@@ -39,5 +40,7 @@ void check_own_code(const SequenceModel& model, const std::string& text, const s
 
 /// The languages of `codes`, the first dozen, for a message: "'de', 'fr'".
 std::string some_codes(const std::vector<std::string>& codes);
+/// The same of a model whose frames name languages.
+std::string some_languages(const text::FramedLanguages& known);
 
 }  // namespace weft::tasks
