@@ -42,7 +42,7 @@ def encoder(family, head, commands):
 
 # What encoder_program.py has no rows of.
 MORE_FAMILIES = {"camembert": ("camembert", ["--max-position-embeddings", "64"]), "jina_bert": ("bert", ["--max-position-embeddings", "62"])}
-CONFIGS = ["distilbert", "modernbert", "mpnet", "electra", "nomic_bert", *MORE_FAMILIES, "star_transformer"]  # besides those below
+CONFIGS = ["distilbert", "modernbert", "mpnet", "electra", "nomic_bert", "eurobert", "esm", *MORE_FAMILIES, "star_transformer"]  # besides those below
 
 
 def make_sentence(directory, run):
