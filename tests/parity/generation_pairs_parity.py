@@ -22,7 +22,7 @@ import torch  # noqa: E402
 import transformers as hf  # noqa: E402
 from safetensors.torch import load_file, save_file  # noqa: E402
 
-import generation_cases as cases  # noqa: E402
+from cases import generation_cases as cases  # noqa: E402
 import generation_parity as single  # noqa: E402
 
 WEFT, VOCABULARY, START, PAD = single.WEFT, 30, 2, 1

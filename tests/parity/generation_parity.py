@@ -28,7 +28,7 @@ warnings.filterwarnings("ignore")
 import torch  # noqa: E402
 from safetensors.torch import load_file, save_file  # noqa: E402
 
-import generation_cases as cases  # noqa: E402
+from cases import generation_cases as cases  # noqa: E402
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 import native_model  # noqa: E402

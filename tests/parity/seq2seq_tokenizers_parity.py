@@ -21,9 +21,9 @@ from transformers import BartTokenizer, M2M100Tokenizer, MarianTokenizer, Pegasu
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import tokenizers_parity  # noqa: E402
-import vocabularies  # noqa: E402
+from cases import vocabularies  # noqa: E402
 from tokenizers_parity import write  # noqa: E402
-from vocabularies import train  # noqa: E402
+from cases.vocabularies import train  # noqa: E402
 
 PROGRAM = tokenizers_parity.PROGRAM
 SOURCE = ["The loom weaves the thread, and the thread weaves the cloth.", "Hello, world: weaving threads, twice! It's 12 o'clock.",

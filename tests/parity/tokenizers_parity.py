@@ -2,7 +2,7 @@
 """Ids, offsets, types, windows and decoded text against the tokenisers of transformers: 10,000 lines of books, captions and code, and as many texts of
 fuzzed Unicode, for each vocabulary; empty and long texts and each control character besides.
 
-Vocabularies come from WEFT_DATA/tokenizers, or are made or trained by vocabularies.py; lines from WEFT_DATA/books and WEFT_DATA/multi30k. Without WEFT_DATA
+Vocabularies come from WEFT_DATA/tokenizers, or are made or trained by cases/vocabularies.py; lines from WEFT_DATA/books and WEFT_DATA/multi30k. Without WEFT_DATA
 there is nothing to compare.
 Usage: tests/parity/tokenizers_parity.py [--count TEXTS] [--seed S] [NAME...]
 """
@@ -21,7 +21,7 @@ from transformers import (BertTokenizer, BigBirdTokenizer, CamembertTokenizer, D
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests/parity"))
 
-import vocabularies  # noqa: E402
+from cases import vocabularies  # noqa: E402
 
 PROGRAM = os.environ.get("WEFT_TEST_TEXT", str(ROOT / "build/release/bin/test_text"))
 MASK = {"lstrip": True, "rstrip": False, "single_word": False, "normalized": False}
