@@ -15,6 +15,7 @@
 #include "attention/mechanism_checks.h"
 #include "attention/small_calls.h"
 #include "support/expect_error.h"
+#include "support/torch_fixture.h"
 #include "support/torch_gradcheck.h"
 #include "support/torch_memory.h"
 #include "weft/attention/mechanism.h"

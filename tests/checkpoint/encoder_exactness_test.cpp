@@ -28,7 +28,8 @@ class EncoderExactness : public ::testing::TestWithParam<test::EncoderKind> {
     options.dtype = dtype;
     options.encoder.random = fixture_.plan(name);
     // The reference pads to whole blocks, and its patterns are laid out over that; with landmarks its batch is one.
-    options.encoder.pad_like_hf = true;
+    // DeBERTa's padding attends to padding there, which nobody does here.
+    options.encoder.pad_like_hf = GetParam().family != "deberta-v2";
     return load_encoder(fixture_.directory(), options);
   }
 
