@@ -306,8 +306,10 @@ TEST(HuggingFace, PiecesThatTwoClassesRead) {
       << "a mask has the blank before it";
   write_file_atomically(directory / "tokenizer_config.json", R"({"tokenizer_class": "CamembertTokenizerFast"})");
   EXPECT_EQ(load(), 7) << "the class goes first";
+  write_file_atomically(directory / "tokenizer_config.json", R"({"tokenizer_class": "BarthezTokenizer"})");
+  expect_error(ErrorKind::kUnsupported, {"'BarthezTokenizer'", "tokenizer.json only"}, load);
   write_file_atomically(directory / "tokenizer_config.json", R"({"tokenizer_class": "NllbTokenizer"})");
-  expect_error(ErrorKind::kUnsupported, {"'NllbTokenizer'", "tokenizer.json only"}, load);
+  expect_error(ErrorKind::kUnsupported, {"sentencepiece.bpe.model", "byte-pair", "NLLB"}, load);
   std::filesystem::remove(directory / "tokenizer_config.json");
   std::string other = model;
   other.replace(other.find("<s>"), 3, "<z>");
