@@ -7,6 +7,7 @@ from . import _core
 from ._errors import ArgumentError
 
 _PICTURE_LENGTH = 64
+_PICTURE_HEADS = (1, 2, 3, 4, 6, 8, 12, 16)
 
 
 class Pattern:
@@ -125,11 +126,13 @@ class Pattern:
         return _core.text(self._text, site, self._directory, -1 if head is None else head, width, style)
 
     def _repr_svg_(self):
-        """What a notebook shows; nothing for a pattern that needs positions or heads which only a call has."""
-        try:
-            return self.svg()
-        except ValueError:
-            return None
+        """What a notebook shows: as many heads as the expression needs, if they are few."""
+        for heads in _PICTURE_HEADS:
+            try:
+                return self.svg(heads=heads)
+            except ValueError:
+                continue
+        return None
 
 
 @functools.lru_cache(maxsize=1024)

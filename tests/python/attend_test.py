@@ -1,0 +1,170 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""weft_attention.attend against dense float64: 500 random calls with their gradients; what PyTorch asks of an operator; and what is refused."""
+import os
+import pathlib
+import pickle
+import random
+import sys
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+if "WEFT_BINARY" in os.environ:
+    sys.path.insert(0, str(pathlib.Path(os.environ["WEFT_BINARY"]).parent.parent / "python"))
+
+import weft_attention as weft  # noqa: E402, I001
+
+import cpu_torch  # noqa: F401, E402
+import torch  # noqa: E402
+
+CALLS = 500
+PATTERNS = ("full", "causal", "window(7)", "causal & window(left=9)", "window(4) | global(2)", "random(3, seed=5)", "causal & stride(5)",
+            "heads(causal, window(8))", "block(8, window(3) | random(1))", "segment(16)", "!(window(2))", "erdos_renyi(0.1)")  # fmt: skip
+# Of the largest number, forwards and backwards: rounding to the dtype, and sums in float32.
+TOLERANCES = {torch.float32: (2e-6, 5e-6), torch.bfloat16: (1e-2, 2e-2), torch.float16: (2e-3, 4e-3)}
+
+
+def dense(query, key, value, pattern, keep, offset, scale):
+    heads, group = query.shape[1], query.shape[1] // key.shape[1]
+    edges = torch.tensor(weft.Pattern(pattern).to_dense(query.shape[2], key.shape[2], heads=heads, offset=offset).tolist())
+    key, value = key.repeat_interleave(group, 1), value.repeat_interleave(group, 1)
+    allowed = edges > 0
+    if keep is not None:
+        allowed = allowed & keep[:, None, None]
+    scores = query @ key.transpose(2, 3) * scale + edges.clamp(min=1).double().log()
+    return (torch.softmax(scores.masked_fill(~allowed, -1e30), 3) * allowed) @ value
+
+
+def view(generator, draw, batch, heads, rows, width, dtype):
+    """[B, H, N, D] as a view of memory in another order, or cut out of something wider."""
+    kind = draw.randrange(3)
+    if kind == 0:
+        return torch.randn(batch, heads, rows, width, generator=generator).to(dtype)
+    if kind == 1:
+        return torch.randn(batch, rows, heads, width, generator=generator).to(dtype).transpose(1, 2)
+    return torch.randn(batch, heads, rows + 1, 2 * width, generator=generator).to(dtype)[:, :, 1:, width:]
+
+
+def random_call(number):
+    draw, generator = random.Random(number), torch.Generator().manual_seed(number)
+    dtype = draw.choices(list(TOLERANCES), (6, 1, 1))[0]
+    batch, group, key_heads = draw.randint(1, 2), draw.choice((1, 2)), draw.choice((2, 4))
+    keys = draw.choice((1, 2, 17, 63, 64, 65, 100, 130))
+    queries = draw.choice((1, keys, keys, max(1, keys // 2)))
+    width, value_width = draw.choice((8, 16, 20)), draw.choice((8, 12))
+    query = view(generator, draw, batch, group * key_heads, queries, width, dtype)
+    key = view(generator, draw, batch, key_heads, keys, width, dtype)
+    value = view(generator, draw, batch, key_heads, keys, value_width, dtype)
+    keep = torch.rand(batch, keys, generator=generator) > draw.choice((0.0, 0.3, 1.0)) if draw.random() < 0.5 else None
+    return (query, key, value), draw.choice(PATTERNS), keep, keys - queries, draw.choice((None, 0.3))
+
+
+def inputs(length=80, heads=4):
+    torch.manual_seed(0)
+    return [torch.randn(2, count, length, 16, requires_grad=True) for count in (heads, 2, 2)]
+
+
+class AttendTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        torch.set_num_threads(1)
+
+    def check(self, found, expected, most, what):
+        size = max(1.0, expected.abs().max().item())
+        self.assertLessEqual((found.double() - expected).abs().max().item(), most * size, what)
+
+    def test_500_random_calls(self):
+        for number in range(CALLS):
+            given, pattern, keep, offset, scale = random_call(number)
+            what = f"call {number}: {pattern}, {[list(part.shape) for part in given]}, {given[0].dtype}"
+            forward, backward = TOLERANCES[given[0].dtype]
+            exact = [part.double().requires_grad_() for part in given]
+            given = [part.detach().requires_grad_() for part in given]
+            out = weft.attend(*given, pattern, key_keep=keep, scale=scale, query_offset=offset)
+            wanted = dense(*exact, pattern, keep, offset, scale or given[0].shape[3] ** -0.5)
+            self.check(out.detach(), wanted.detach(), forward, what)
+            gradient = torch.randn(out.shape, generator=torch.Generator().manual_seed(number)).to(out.dtype)
+            found = torch.autograd.grad(out, given, gradient)
+            for part, expected in zip(found, torch.autograd.grad(wanted, exact, gradient.double())):
+                self.check(part, expected, backward, what)
+
+    def test_pytorch_finds_the_operator_whole(self):
+        query, key, value = inputs()
+        keep = torch.rand(2, 80) > 0.2
+        settings = ("window(20)", 0, 0, 0, 0.25, 0.0)
+        weft.attend(query, key, value, "full")
+        torch.library.opcheck(torch.ops.weft.attend.default, (query, key, value, keep, None, None, *settings))
+        plain = [part.detach() for part in (query, key, value)]
+        out, lse = torch.ops.weft.attend(*plain, keep, None, None, *settings)
+        torch.library.opcheck(torch.ops.weft.attend_backward.default, (torch.randn_like(out), *plain, out, lse, keep, None, None, *settings))
+
+    def test_what_it_would_compute_wrongly_is_refused(self):
+        query, key, value = inputs()
+        (gradient,) = torch.autograd.grad(weft.attend(query, key, value, "causal").sum(), query, create_graph=True)
+        with self.assertRaisesRegex(weft.UnsupportedError, "second derivatives"):
+            gradient.sum().backward()
+        plain = [part.detach() for part in (key, value)]
+        with self.assertRaisesRegex(weft.UnsupportedError, "forward-mode"):
+            torch.func.jvp(lambda part: weft.attend(part, *plain, "causal"), (query.detach(),), (torch.ones_like(query),))
+
+    def test_errors_say_what_does_not_fit(self):
+        query, key, value = inputs()
+        for error, text, call in (
+            (weft.PatternError, "did you mean 'window'", lambda: weft.attend(query, key, value, "windw(3)")),
+            (weft.PatternError, "for 5 heads", lambda: weft.attend(query, key, value, "heads(3 * full, 2 * causal)")),
+            (weft.PatternError, "names input", lambda: weft.attend(query, key, value, "global(input)")),
+            (ValueError, "differ in heads or length", lambda: weft.attend(query, key[:, :, :5], value, "full", query_offset=0)),
+            (ValueError, "need query_offset", lambda: weft.attend(query[:, :, :3], key, value, "causal")),
+            (ValueError, "key_keep must be bool", lambda: weft.attend(query, key, value, "full", key_keep=torch.ones(2, 80))),
+            (ValueError, "heads, length", lambda: weft.attend(query[0], key, value, "full")),
+            (NotImplementedError, "float32, bfloat16 or float16", lambda: weft.attend(query.double(), key.double(), value.double(), "full")),
+        ):
+            with self.subTest(text), self.assertRaisesRegex(error, text):
+                call()
+
+    def test_vmap_autocast_and_checkpoint(self):
+        query, key, value = (part.detach() for part in inputs())
+        queries = torch.stack([query, query * 2])
+        found = torch.vmap(lambda part: weft.attend(part, key, value, "causal"))(queries)
+        self.assertTrue(torch.equal(found, torch.stack([weft.attend(part, key, value, "causal") for part in queries])))
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            self.assertEqual(weft.attend(query, key, value, "causal").dtype, torch.bfloat16)
+        gradients = []
+        for again in (False, True):
+            torch.manual_seed(3)
+            part = query.clone().requires_grad_()
+            call = lambda part: weft.attend(part, key, value, "causal", dropout_p=0.5)  # noqa: E731
+            out = torch.utils.checkpoint.checkpoint(call, part, use_reentrant=False) if again else call(part)
+            gradients.append(torch.autograd.grad(out.sum(), part)[0])
+        self.assertTrue(torch.equal(*gradients))
+
+    def test_dropout_follows_the_generator(self):
+        query, key, value = (part.detach() for part in inputs(length=256))
+        found = []
+        for seed in (1, 1, 2):
+            torch.manual_seed(seed)
+            found.append(weft.attend(query, key, torch.ones_like(value), "full", dropout_p=0.25))
+        self.assertTrue(torch.equal(found[0], found[1]) and not torch.equal(found[0], found[2]))
+        self.assertAlmostEqual(found[0].mean().item(), 1.0, delta=0.01)
+
+    def test_slopes_are_a_linear_bias(self):
+        query, key, value = inputs()
+        slopes = torch.tensor([0.5, 0.25, 0.1, 0.2])
+        away = (torch.arange(80)[:, None] - torch.arange(80)).abs()
+        bias = (-slopes[:, None, None] * away).masked_fill(torch.ones(80, 80, dtype=torch.bool).triu(1), -torch.inf)[None]
+        keys, values = key.repeat_interleave(2, 1), value.repeat_interleave(2, 1)
+        wanted = torch.nn.functional.scaled_dot_product_attention(query, keys, values, attn_mask=bias)
+        self.check(weft.attend(query, key, value, "full", causal=True, slopes=slopes).detach(), wanted.detach().double(), 2e-6, "ALiBi")
+
+    def test_a_module_is_compiled_exported_and_pickled(self):
+        query, key, value = (part.detach() for part in inputs())
+        layer = pickle.loads(pickle.dumps(weft.Attend("causal & window(16)")))
+        compiled = torch.compile(layer, fullgraph=True, backend="aot_eager")
+        wanted = layer(query, key, value)
+        self.assertTrue(torch.equal(compiled(query, key, value), wanted))
+        exported = torch.export.export(layer, (query, key, value))
+        self.assertTrue(torch.equal(exported.module()(query, key, value), wanted))
+
+
+if __name__ == "__main__":
+    unittest.main()

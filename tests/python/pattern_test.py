@@ -1,0 +1,73 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""weft_attention.Pattern as a value, its figures and its pictures; nothing of it needs PyTorch."""
+import os
+import pathlib
+import pickle
+import sys
+import unittest
+
+if "WEFT_BINARY" in os.environ:
+    sys.path.insert(0, str(pathlib.Path(os.environ["WEFT_BINARY"]).parent.parent / "python"))
+
+import weft_attention as weft  # noqa: E402
+from weft_attention import Pattern  # noqa: E402
+
+
+class PatternTest(unittest.TestCase):
+    def test_it_is_its_canonical_text(self):
+        pattern = Pattern(" causal&window( 512 ) ")
+        self.assertEqual(str(pattern), "causal & window(512)")
+        self.assertEqual(repr(pattern), "Pattern('causal & window(512)')")
+        self.assertEqual({pattern: 1}[Pattern("causal & window(512)")], 1)
+        self.assertEqual(pickle.loads(pickle.dumps(pattern)), pattern)
+        with self.assertRaisesRegex(AttributeError, "cannot be changed"):
+            pattern.expression = "full"
+
+    def test_operators_join_expressions(self):
+        window, first = Pattern("window(4)"), Pattern("global(1)")
+        self.assertEqual(str(window | first), "window(4) | global(1)")
+        self.assertEqual(str(window & "causal"), "window(4) & causal")
+        self.assertEqual((~window).to_dense(4).tolist()[0][0], [0, 0, 0, 1])
+        with self.assertRaises(TypeError):
+            window | 3
+
+    def test_dense_is_the_meaning(self):
+        self.assertEqual(Pattern("causal & window(2)").to_dense(3).tolist(), [[[1, 0, 0], [1, 1, 0], [0, 1, 1]]])
+        self.assertEqual(Pattern("causal").to_dense(1, 3, offset=1).tolist(), [[[1, 1, 0]]])
+        self.assertEqual(Pattern("heads(full, causal)").to_dense(2, heads=2).tolist(), [[[1, 1], [1, 1]], [[1, 0], [1, 1]]])
+        self.assertEqual(Pattern("global(input, side=keys)").to_dense(1, 3, input=[2]).tolist(), [[[0, 0, 1]]])
+
+    def test_errors_have_a_place(self):
+        with self.assertRaises(weft.PatternError) as caught:
+            Pattern("full |\n windw(3)")
+        self.assertIsInstance(caught.exception, ValueError)
+        self.assertEqual((caught.exception.line, caught.exception.column), (2, 2))
+        self.assertIn("did you mean 'window'", str(caught.exception))
+        self.assertEqual(pickle.loads(pickle.dumps(caught.exception)).line, 2)
+        with self.assertRaisesRegex(weft.PatternError, "names patterns for 5 heads"):
+            Pattern("heads(3 * full, 2 * causal)").check(8, heads=4)
+        with self.assertRaises(TypeError):
+            Pattern(3)
+
+    def test_figures(self):
+        pattern = Pattern("bigbird(block=8)")
+        edges = sum(number > 0 for row in pattern.to_dense(64).tolist()[0] for number in row)
+        self.assertEqual(pattern.statistics(64)["edges"], edges)
+        self.assertEqual(pattern.cost(4096, layers=2, width=64, heads=2)["shape"]["layers"], 2)
+        self.assertIn("window(3)", str(pattern.expanded()))
+        self.assertTrue(Pattern("random(2, seed=layer)").depends_on_layer and Pattern("longformer(8)").needs_input)
+
+    def test_a_notebook_gets_a_small_picture(self):
+        for expression in ("full", "erdos_renyi(0.5)", "heads(window(3), random(5))", "longformer(16)"):
+            drawn = Pattern(expression)._repr_svg_()
+            self.assertTrue(drawn.startswith("<svg"), drawn[:40])
+            self.assertLess(len(drawn), 40_000, expression)
+        self.assertIn("8 queries", Pattern("window(2)").text(8, style="ascii"))
+
+    def test_it_needs_no_pytorch(self):
+        self.assertNotIn("torch", sys.modules)
+
+
+if __name__ == "__main__":
+    unittest.main()
