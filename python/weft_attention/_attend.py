@@ -57,11 +57,12 @@ def attend(
             )
         query_offset = 0
     distances = None if slopes is None else _alibi(torch, slopes, query_offset, rows, keys)
-    out, lse = attend_text(query, key, value, text, key_keep, scale, dropout_p, layer, query_offset, distances)
+    settings = {"key_keep": key_keep, "scale": scale, "dropout_p": dropout_p, "layer": layer, "query_offset": query_offset}
+    out, lse = attend_text(query, key, value, text, **settings, distances=distances)
     return (out, lse) if return_lse else out
 
 
-def attend_text(query, key, value, text, key_keep, scale, dropout_p, layer, query_offset, distances=None):
+def attend_text(query, key, value, text, *, key_keep, scale, dropout_p, layer, query_offset, distances=None):
     """attend of a text that is known to parse, or that names a kept layout: (output, log of the sum of exponentials).
     distances: a table as the operator takes it, and its entry of distance 0."""
     import torch

@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """The two functions that transformers calls: one makes the mask of a forward pass, one computes a layer's attention."""
+import dataclasses
+
 import torch
-from transformers.masking_utils import causal_mask_function, prepare_padding_mask, sdpa_mask
+from transformers.masking_utils import causal_mask_function, prepare_padding_mask
 from transformers.utils import output_capturing
 
 from .._attend import attend_text
 from .._errors import UnsupportedError
 from ._mask import Mask
-from ._reading import read, read_tensor
+from ._reading import Asked, read, read_tensor
 from ._tracing import traced_expression
 
 NAME = "weft"
@@ -15,6 +17,7 @@ _HINT = 'load the model with attn_implementation="eager" for this'
 
 
 def make_mask(
+    *,
     batch_size,
     q_length,
     kv_length,
@@ -34,14 +37,14 @@ def make_mask(
     if keep is not None:
         keep = keep[:, kv_offset : kv_offset + kv_length] if keep.shape[1] != kv_length else keep
         keep = keep.to(torch.bool)
-    shape = (batch_size, 1, q_length, kv_length)
+    asked = Asked(mask_function, batch_size, q_length, kv_length, q_offset, kv_offset, use_vmap, device)
     if q_length == 1:
-        return _one_query(batch_size, kv_length, q_offset, kv_offset, mask_function, keep, use_vmap, device, shape)
+        return _one_query(asked, keep)
     if torch.compiler.is_compiling() and not isinstance(q_offset, torch.Tensor) and _is_plain(use_vmap, others):
         text = traced_expression(mask_function)
         if text is not None:
-            return Mask([text], keep, q_offset - kv_offset, shape)
-    return _read_mask(shape, q_offset, kv_offset, mask_function, keep, use_vmap, device)
+            return Mask([text], keep, q_offset - kv_offset, asked.shape)
+    return _read_mask(asked, keep)
 
 
 def _is_plain(use_vmap, others):
@@ -54,30 +57,19 @@ def _is_plain(use_vmap, others):
 
 # Numbers are read: a graph of torch.compile ends here.
 @torch._dynamo.disable
-def _read_mask(shape, offset, key_offset, mask_function, keep, use_vmap, device):
-    batch, _, queries, keys = shape
-    offset = int(offset)
-    rows, exact = read(mask_function, batch, queries, keys, offset, key_offset, use_vmap, device)
+def _read_mask(asked, keep):
+    asked = dataclasses.replace(asked, offset=int(asked.offset))
+    rows, exact = read(asked)
     if keep is not None and bool(keep.all()):
         keep = None
-    return Mask(rows, keep, offset - key_offset, shape, exact=exact)
+    return Mask(rows, keep, asked.offset - asked.key_offset, asked.shape, exact=exact)
 
 
-def _one_query(batch, keys, offset, key_offset, mask_function, keep, use_vmap, device, shape):
+def _one_query(asked, keep):
     """A token that is decoded: its row of the mask is its padding, so that no expression names the position."""
-    row = sdpa_mask(
-        batch_size=batch,
-        q_length=1,
-        kv_length=keys,
-        q_offset=offset,
-        kv_offset=key_offset,
-        mask_function=mask_function,
-        allow_is_causal_skip=False,
-        use_vmap=use_vmap,
-        device=device,
-    )[:, 0, 0]
+    row = asked.slab(0, 1)[:, 0, 0]
     keep = row if keep is None else row & keep
-    return Mask(["full"], keep.expand(batch, keys), offset - key_offset, shape)
+    return Mask(["full"], keep.expand(asked.batch, asked.keys), asked.offset - asked.key_offset, asked.shape)
 
 
 def weft_attention_forward(
@@ -86,6 +78,7 @@ def weft_attention_forward(
     key,
     value,
     attention_mask,
+    *,
     dropout=0.0,
     scaling=None,
     is_causal=None,
@@ -102,9 +95,9 @@ def weft_attention_forward(
         texts, layer = _with_pattern(mask, pattern), getattr(module, "layer_idx", None) or 0
     elif query.shape[2] == 1:
         offset = 0  # one row of padding says all; its position, a tensor in a static cache, is not read
-    settings = (scaling, dropout, layer, offset)
+    settings = {"scale": scaling, "dropout_p": dropout, "layer": layer, "query_offset": offset}
     if len(texts) == 1:
-        out, _ = attend_text(query, key, value, texts[0], mask.keep, *settings)
+        out, _ = attend_text(query, key, value, texts[0], key_keep=mask.keep, **settings)
     else:
         out = _by_rows(query, key, value, texts, mask.keep, settings)
     note_path(module, texts)
@@ -120,7 +113,7 @@ def _by_rows(query, key, value, texts, keep, settings):
     for text, rows in rows_of.items():
         chosen = torch.tensor(rows)
         part = (tensor[chosen] for tensor in (query, key, value))
-        parts.append(attend_text(*part, text, None if keep is None else keep[chosen], *settings)[0])
+        parts.append(attend_text(*part, text, key_keep=None if keep is None else keep[chosen], **settings)[0])
         order += rows
     return torch.cat(parts)[torch.tensor(order).argsort()]
 

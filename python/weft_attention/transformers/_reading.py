@@ -3,6 +3,7 @@
 expression where one says exactly the same, else the blocks of a layout. What was read is remembered by the contents of
 the function: its code, the numbers that it closes over, and the bytes of its tensors."""
 import collections
+import dataclasses
 import functools
 import hashlib
 import types
@@ -17,14 +18,56 @@ _MOST_REMEMBERED = 256
 _remembered = collections.OrderedDict()
 
 
-def read(mask_function, batch, queries, keys, offset, key_offset, use_vmap, device):
+@dataclasses.dataclass(frozen=True)
+class Asked:
+    """What a model asks of the mask function: for which texts, queries and keys, which begin at which positions."""
+
+    mask_function: object
+    batch: int
+    queries: int
+    keys: int
+    offset: object = 0  # of a static cache a tensor
+    key_offset: int = 0
+    use_vmap: bool = False
+    device: object = "cpu"
+
+    @property
+    def shape(self):
+        return self.batch, 1, self.queries, self.keys
+
+    def slab(self, first, rows):
+        """bool [B, 1, rows, K], as transformers itself would make it."""
+        return sdpa_mask(
+            batch_size=self.batch,
+            q_length=rows,
+            kv_length=self.keys,
+            q_offset=self.offset + first,
+            kv_offset=self.key_offset,
+            mask_function=self.mask_function,
+            attention_mask=None,
+            allow_is_causal_skip=False,
+            allow_is_bidirectional_skip=False,
+            use_vmap=self.use_vmap,
+            device=self.device,
+        )
+
+    def slabs(self):
+        """(first query, bool [B or 1, rows, K]), a part of the queries at a time."""
+        step = _rows_of_slab(self.batch * self.keys)
+        for first in range(0, self.queries, step):
+            mask = self.slab(first, min(step, self.queries - first))
+            # A function that does not look at the text is expanded over the batch, without memory.
+            yield first, mask[:1, 0] if mask.stride(0) == 0 else mask[:, 0]
+
+
+def read(asked):
     """The edges as text, one for each row of the batch or one for all, and whether they are expressions."""
-    key = contents((mask_function, batch, queries, keys, offset, key_offset, use_vmap))
+    numbers = (asked.batch, asked.queries, asked.keys, asked.offset, asked.key_offset, asked.use_vmap)
+    key = contents((asked.mask_function, *numbers))
     if key is not None and key in _remembered:
         _remembered.move_to_end(key)
         return _remembered[key]
-    slabs = _Slabs(mask_function, batch, queries, keys, offset, key_offset, use_vmap, device)
-    found = edges_of(slabs, queries, keys, offset - key_offset)
+    found = edges_of(asked.slabs, asked.queries, asked.keys, asked.offset - asked.key_offset)
     if key is not None and found[1]:  # a kept layout may be dropped; it is read anew
         _remembered[key] = found
         if len(_remembered) > _MOST_REMEMBERED:
@@ -38,7 +81,7 @@ def read_tensor(mask, queries, keys):
         mask = mask[:1]
 
     def slabs():
-        step = max(64, _SLAB_PAIRS // max(1, keys * mask.shape[0]) // 64 * 64)
+        step = _rows_of_slab(keys * mask.shape[0])
         for first in range(0, queries, step):
             yield first, mask[:, 0, first : first + step]
 
@@ -59,31 +102,8 @@ def edges_of(slabs, queries, keys, offset):
     return [one.kept() for one in blocks], False
 
 
-class _Slabs:
-    """The mask function asked for some queries at a time, as transformers itself would ask it."""
-
-    def __init__(self, mask_function, batch, queries, keys, offset, key_offset, use_vmap, device):
-        self.queries, self.step = queries, max(64, _SLAB_PAIRS // max(1, keys * batch) // 64 * 64)
-        self.offset = offset
-        self.ask = functools.partial(
-            sdpa_mask,
-            batch_size=batch,
-            kv_length=keys,
-            kv_offset=key_offset,
-            mask_function=mask_function,
-            attention_mask=None,
-            allow_is_causal_skip=False,
-            allow_is_bidirectional_skip=False,
-            use_vmap=use_vmap,
-            device=device,
-        )
-
-    def __call__(self):
-        for first in range(0, self.queries, self.step):
-            rows = min(self.step, self.queries - first)
-            mask = self.ask(q_length=rows, q_offset=self.offset + first)
-            # A function that does not look at the text is expanded over the batch, without memory.
-            yield first, mask[:1, 0] if mask.stride(0) == 0 else mask[:, 0]
+def _rows_of_slab(pairs_of_a_row):
+    return max(64, _SLAB_PAIRS // max(1, pairs_of_a_row) // 64 * 64)
 
 
 def _expression_of(slabs, queries, keys, offset):

@@ -4,7 +4,7 @@ are known by their code. Any other mask ends the graph there, so that it is read
 import torch
 from transformers import masking_utils
 
-from ._reading import band_text, read
+from ._reading import Asked, band_text, read
 
 
 @torch._dynamo.assume_constant_result
@@ -16,7 +16,7 @@ def traced_expression(mask_function):
         return None
     # What its code is taken for is tried at a length at which every side of the band ends.
     length = 2 * (max(side or 0 for side in band) + 8)
-    found, _ = read(mask_function, 1, length, length, 0, 0, False, "cpu")
+    found, _ = read(Asked(mask_function, 1, length, length))
     return text if found == [text] else None
 
 
