@@ -24,7 +24,7 @@ PATTERNS = ("full", "causal", "window(7)", "causal & window(left=9)", "window(4)
 TOLERANCES = {torch.float32: (2e-6, 5e-6), torch.bfloat16: (1e-2, 2e-2), torch.float16: (2e-3, 4e-3)}
 
 
-def dense(query, key, value, pattern, keep, offset, scale):
+def dense(query, key, value, pattern, *, keep, offset, scale):
     heads, group = query.shape[1], query.shape[1] // key.shape[1]
     edges = torch.tensor(weft.Pattern(pattern).to_dense(query.shape[2], key.shape[2], heads=heads, offset=offset).tolist())
     key, value = key.repeat_interleave(group, 1), value.repeat_interleave(group, 1)
@@ -35,8 +35,9 @@ def dense(query, key, value, pattern, keep, offset, scale):
     return (torch.softmax(scores.masked_fill(~allowed, -1e30), 3) * allowed) @ value
 
 
-def view(generator, draw, batch, heads, rows, width, dtype):
+def view(generator, draw, dtype, batch_heads, rows, width):
     """[B, H, N, D] as a view of memory in another order, or cut out of something wider."""
+    batch, heads = batch_heads
     kind = draw.randrange(3)
     if kind == 0:
         return torch.randn(batch, heads, rows, width, generator=generator).to(dtype)
@@ -52,9 +53,9 @@ def random_call(number):
     keys = draw.choice((1, 2, 17, 63, 64, 65, 100, 130))
     queries = draw.choice((1, keys, keys, max(1, keys // 2)))
     width, value_width = draw.choice((8, 16, 20)), draw.choice((8, 12))
-    query = view(generator, draw, batch, group * key_heads, queries, width, dtype)
-    key = view(generator, draw, batch, key_heads, keys, width, dtype)
-    value = view(generator, draw, batch, key_heads, keys, value_width, dtype)
+    query = view(generator, draw, dtype, (batch, group * key_heads), queries, width)
+    key = view(generator, draw, dtype, (batch, key_heads), keys, width)
+    value = view(generator, draw, dtype, (batch, key_heads), keys, value_width)
     keep = torch.rand(batch, keys, generator=generator) > draw.choice((0.0, 0.3, 1.0)) if draw.random() < 0.5 else None
     return (query, key, value), draw.choice(PATTERNS), keep, keys - queries, draw.choice((None, 0.3))
 
@@ -81,7 +82,7 @@ class AttendTest(unittest.TestCase):
             exact = [part.double().requires_grad_() for part in given]
             given = [part.detach().requires_grad_() for part in given]
             out = weft.attend(*given, pattern, key_keep=keep, scale=scale, query_offset=offset)
-            wanted = dense(*exact, pattern, keep, offset, scale or given[0].shape[3] ** -0.5)
+            wanted = dense(*exact, pattern, keep=keep, offset=offset, scale=scale or given[0].shape[3] ** -0.5)
             self.check(out.detach(), wanted.detach(), forward, what)
             gradient = torch.randn(out.shape, generator=torch.Generator().manual_seed(number)).to(out.dtype)
             found = torch.autograd.grad(out, given, gradient)
