@@ -18,7 +18,8 @@ namespace weft::models {
 
 /// Whether a field may be null in JSON, which is -1 here.
 inline bool may_be_null(std::string_view field) {
-  return field == "classifier_dropout" || field == "cls_dropout" || field == "conv_kernel_size" || field.ends_with("_token_id");
+  return field == "classifier_dropout" || field == "cls_dropout" || field == "conv_kernel_size" ||
+         field.ends_with("_token_id");
 }
 
 /// One value into the field of that name. Errors: kFormat naming `where`; kArgument for a rate below 0.
