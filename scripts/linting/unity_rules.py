@@ -6,7 +6,8 @@ import re
 from .sources import Offence
 
 TYPE = re.compile(r"^(?:template\s*<.*>\s*)?(?:struct|class|enum(?: class)?)\s+(\w+)")
-NAME = re.compile(r"^(?!using\b|namespace\b|static_assert\b|template\b|TEST|INSTANTIATE)[A-Za-z][\w:<>,&*\s]*?\b(\w+)\s*(?:\(|=|\{|;|\[)")
+# Not members: their class has a private name.
+NAME = re.compile(r"^(?!using\b|namespace\b|static_assert\b|template\b|TEST|INSTANTIATE)[A-Za-z][\w:<>,&*\s]*?(?<!::)\b(\w+)\s*(?:\(|=|\{|;|\[)")
 
 
 def check(files):
