@@ -72,7 +72,7 @@ TEST(EncoderConfigJson, RefusesWhatWouldChangeTheResult) {
          R"({"model_type": "roberta", "position_embedding_type": "none"})");
   EXPECT_FALSE(read(R"({"model_type": "bert", "position_embedding_type": "none"})").has_position_table());
   refuse(ErrorKind::kUnsupported, {"pruned_heads"}, R"({"model_type": "bert", "pruned_heads": {"0": [1]}})");
-  refuse(ErrorKind::kUnsupported, {"c: ", "'t5'"}, R"({"model_type": "t5"})");
+  refuse(ErrorKind::kUnsupported, {"c: ", "'bart'"}, R"({"model_type": "bart"})");
   refuse(ErrorKind::kFormat, {"model_type"}, R"({"hidden_size": 3})");
   refuse(ErrorKind::kFormat, {"model_type"}, R"([1])");
   refuse(ErrorKind::kArgument, {"hidden_act"}, R"({"model_type": "bert", "hidden_act": "selu"})");
