@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a build tree has to run: the entries that CTest knows, with the environment of the preset; programs of cases have the label `cases`."""
+"""What a build tree has to run: the entries that CTest knows, with the environment of the preset; programs of cases have the label `cases`, and
+what mostly waits, for a limit of time say, the label `waits`."""
 import dataclasses
 import json
 import os
@@ -10,6 +11,7 @@ from . import process
 from .results import FAILED, PASSED, TIMEOUT, Result
 
 CASES = "cases"
+WAITS = "waits"
 # Any other property would change what a test means, so that it is refused.
 KNOWN = {"LABELS", "TIMEOUT", "COST", "ENVIRONMENT", "PROCESSORS", "WORKING_DIRECTORY"}
 DEFAULT_TIMEOUT = 1500  # as CTest's
@@ -32,7 +34,7 @@ class Entry:
 
     @property
     def room(self):
-        return next((label for label in self.labels if label != CASES), "")
+        return next((label for label in self.labels if label not in (CASES, WAITS)), "")
 
     @property
     def is_program(self):
@@ -87,6 +89,8 @@ def entry(test, environment):
     if "command" not in test:
         raise Problem(f"the test {test['name']} has no program; build it first")
     own = dict(variable.split("=", 1) for variable in properties.get("ENVIRONMENT", []))
-    return Entry(test["name"], tuple(properties.get("LABELS", [])), tuple(test["command"]), environment | own,
+    labels = tuple(properties.get("LABELS", []))
+    cores = 0 if WAITS in labels else int(properties.get("PROCESSORS", 1))
+    return Entry(test["name"], labels, tuple(test["command"]), environment | own,
                  properties.get("WORKING_DIRECTORY", "."), float(properties.get("TIMEOUT", DEFAULT_TIMEOUT)),
-                 float(properties.get("COST", 0)), int(properties.get("PROCESSORS", 1)))
+                 float(properties.get("COST", 0)), cores)

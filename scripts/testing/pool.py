@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Jobs on as many workers as there are cores: those that need several cores first, then the longest, so that no core waits for the last one."""
+"""Jobs on as many workers as there are cores: those that need several cores first, then the longest, so that no core waits for the last one.
+Those that need none, because they wait, run beside them from the beginning."""
 import concurrent.futures
 import dataclasses
 import typing
@@ -18,7 +19,7 @@ def run(jobs, cores):
     """Runs every job. What a job raises ends the run, and everything that runs is killed."""
     waiting = sorted(jobs, key=lambda job: (-job.cores, -job.seconds))
     running, free = {}, cores
-    with concurrent.futures.ThreadPoolExecutor(cores) as workers:
+    with concurrent.futures.ThreadPoolExecutor(cores + sum(job.cores == 0 for job in waiting)) as workers:
         try:
             while waiting or running:
                 for job in list(waiting):

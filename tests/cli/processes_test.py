@@ -47,28 +47,9 @@ class ProcessesTest(Case):
             self.together(self.arguments(two, 4, "--steps", "8", *flags))
             self.assert_close(losses(two), losses(one), 1e-5)
 
-    def kill_within(self, out, victim, stop_signal):
-        """Two processes of which one is stopped after some steps; the time until the other ended, and what it said."""
-        started = self.launch(self.arguments(out, 2, "--steps", "100000", "--checkpoint-every", "5"), by_fork=False)
-        end = time.monotonic() + 100
-        while time.monotonic() < end and not (out / "checkpoints/step-10").exists():
-            time.sleep(0.01)
-        self.assertTrue((out / "checkpoints").exists())
-        started[victim].send_signal(stop_signal)
-        other = started[1 - victim]
-        _, stderr = other.communicate(timeout=250)
-        started[victim].kill()
-        started[victim].communicate()
-        return other.returncode, stderr
-
     def test_one_that_dies_ends_the_others(self):
-        for victim, stop_signal in ((1, signal.SIGKILL), (0, signal.SIGKILL), (1, signal.SIGSTOP)):
-            out = self.folder / f"killed-{victim}-{stop_signal.name}"
-            code, stderr = self.kill_within(out, victim, stop_signal)
-            self.assertEqual(code, 1, stderr)
-            errors = [line for line in stderr.splitlines() if line.startswith("weft: error: ")]
-            self.assertEqual(len(errors), 1, stderr)
-            self.assertIn(f"process {victim} of 2", errors[0])
+        for victim in (1, 0):
+            self.stop_one_of_two(self.folder / f"killed-{victim}", victim, signal.SIGKILL)
 
     def test_a_run_goes_on_with_another_number(self):
         whole = self.folder / "whole"

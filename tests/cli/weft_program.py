@@ -126,6 +126,22 @@ class Case(unittest.TestCase):
         self.assertTrue(all(stdout == "" and stderr == "" for stdout, stderr in outputs[1:]), "one process speaks")
         return outputs[0][0]
 
+    def stop_one_of_two(self, out, victim, stop_signal):
+        """Two processes of which one is stopped after some steps: the other ends with one line that names it."""
+        started = self.launch(self.train_arguments(out, "--steps", "100000", "--checkpoint-every", "5"), by_fork=False)
+        end = time.monotonic() + 100
+        while time.monotonic() < end and not (out / "checkpoints/step-10").exists():
+            time.sleep(0.01)
+        self.assertTrue((out / "checkpoints").exists())
+        started[victim].send_signal(stop_signal)
+        _, stderr = started[1 - victim].communicate(timeout=250)
+        started[victim].kill()
+        started[victim].communicate()
+        self.assertEqual(started[1 - victim].returncode, 1, stderr)
+        errors = [line for line in stderr.splitlines() if line.startswith("weft: error: ")]
+        self.assertEqual(len(errors), 1, stderr)
+        self.assertIn(f"process {victim} of 2", errors[0])
+
     def kill_at(self, arguments, checkpoint):
         """Begins a run and kills it (-9) once its checkpoint of that name is there."""
         process = begin_weft(*arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE)

@@ -198,6 +198,11 @@ class RunTestsTest(unittest.TestCase):
         pool.run(jobs, 1)  # one by one: which of two threads writes its name first is chance
         self.assertEqual(order, ["all", "long", "short"])
 
+    def test_a_job_that_waits_holds_no_core(self):
+        both = threading.Barrier(3, timeout=20)
+        pool.run([pool.Job(both.wait, 1), pool.Job(both.wait, 9, cores=0), pool.Job(both.wait, 9, cores=0)], 1)
+        self.assertEqual((self.entry("", LABELS=["room", "waits"]).cores, self.entry("", LABELS=["room"]).cores), (0, 1))
+
     def test_closing_lines(self):
         printer, text = closing.Printer(["room.A", "room.B", "room.C"]), io.StringIO()
         with contextlib.redirect_stdout(text):
