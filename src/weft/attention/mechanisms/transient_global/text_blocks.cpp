@@ -43,7 +43,7 @@ at::Tensor TextBlocks::sums(const at::Tensor& rows) const {
   const at::Tensor natural = natural_blocks(rows, length, size);
   const at::Tensor stays = of_token == natural;  // [B or 1, N]
   const at::Tensor clean = exists.defined() ? rows.masked_fill(stays.logical_not().unsqueeze(-1), 0.0) : rows;
-  const at::Tensor whole = clean.narrow(1, 0, count * size).unflatten(1, {count, size}).sum(2);
+  at::Tensor whole = clean.narrow(1, 0, count * size).unflatten(1, {count, size}).sum(2);
   // Tokens that belong to an earlier block than the one that they lie in.
   const at::Tensor moved = stays.logical_not().logical_and(of_token >= 0).expand({rows.size(0), -1}).nonzero();
   if (moved.size(0) == 0) {

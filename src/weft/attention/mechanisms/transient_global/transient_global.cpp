@@ -46,7 +46,8 @@ TransientSettings transient_settings(const std::string& expression) {
 double transient_operations(const TransientSettings& settings, const MechanismSite& site, std::int64_t length) {
   const auto tokens = static_cast<double>(length);
   const double seen = std::min(tokens, 2 * static_cast<double>(settings.radius) + 1);
-  const auto blocks = static_cast<double>(length / settings.block);
+  const std::int64_t whole_blocks = length / settings.block;
+  const auto blocks = static_cast<double>(whole_blocks);
   return 4 * tokens * static_cast<double>(site.head_dim) * (seen + blocks);
 }
 
