@@ -6,6 +6,7 @@
 #include <ATen/ops/ones_like.h>
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <span>
@@ -64,6 +65,16 @@ at::Tensor beginnings_of(InputTensors& inputs, const at::Tensor& sources, const 
          "each length in a file of their own");
   }
   return ids;
+}
+
+/// What `work` gives. Its errors say which input is wrong: here in which file, too.
+template <typename Work>
+auto of_file(const std::string& path, const Work& work) {
+  try {
+    return work();
+  } catch (const Error& error) {
+    throw Error(error.kind(), concat(quote(path, 4096), ": ", error.what()), error.hint());
+  }
 }
 
 Ids row_ids(const at::Tensor& table, std::int64_t row) {
@@ -138,7 +149,7 @@ TensorResults continue_texts(Decoder& decoder, const TensorTexts& texts, const G
         request.prompts.emplace_back(before[row].end() - static_cast<long>(length), before[row].end());
         request.numbers.push_back(static_cast<std::int64_t>(row));
       }
-      std::vector<std::vector<Sequence>> texts_found = search(decoder, request, config);
+      std::vector<std::vector<Sequence>> texts_found = of_file(path, [&] { return search(decoder, request, config); });
       for (std::size_t i = 0; i < part.size(); ++i) {
         found[part[i]] = std::move(texts_found[i]);
       }
@@ -200,11 +211,12 @@ TensorResults write_targets(const models::EncoderDecoder& model, const TensorTex
     const auto part = [&](const at::Tensor& tensor) {
       return tensor.defined() ? tensor.narrow(0, first, count) : tensor;
     };
-    PairDecoder decoder(model, part(sources.input_ids), part(sources.attention_mask),
-                        part(sources.global_attention_mask));
-    for (std::vector<Sequence>& texts : search(decoder, request, config)) {
-      found.push_back(std::move(texts));
-    }
+    std::vector<std::vector<Sequence>> texts = of_file(path, [&] {
+      PairDecoder decoder(model, part(sources.input_ids), part(sources.attention_mask),
+                          part(sources.global_attention_mask));
+      return search(decoder, request, config);
+    });
+    std::move(texts.begin(), texts.end(), std::back_inserter(found));
   }
   found.resize(before.size());
   return tabulate(before, found, config);

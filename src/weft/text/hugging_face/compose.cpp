@@ -133,7 +133,7 @@ std::string compose_gpt2(std::string_view vocabulary, std::string_view merges, T
   const AddedTokens added(settings, ids, where);
   const Json parts = {{"normalizer", nullptr},
                       {"pre_tokenizer", byte_level(settings.prefix_space.value_or(false))},
-                      {"post_processor", nullptr},
+                      {"post_processor", bare_processor()},
                       {"decoder", byte_level(true)}};
   return assemble(parts, added, byte_pairs_text(vocabulary, merges, where));
 }

@@ -63,6 +63,14 @@ Json two_ends_processor(const TokenizerSettings& settings, const AddedTokens& ad
   return processor(single, pair, begin, end, added);
 }
 
+Json bare_processor() {
+  const Json single = Json::array({sequence("A")});
+  return {{"type", "TemplateProcessing"},
+          {"single", single},
+          {"pair", Json::array({sequence("A"), sequence("B", 1)})},
+          {"special_tokens", Json::object()}};
+}
+
 Json one_end_processor(const TokenizerSettings& settings, const AddedTokens& added) {
   const std::string& end = name_of(settings, SpecialRole::kEnd);
   const Json single = Json::array({sequence("A"), special(end)});

@@ -24,6 +24,9 @@ formats::Json bert_processor(const TokenizerSettings& settings, const AddedToken
 /// <s> A </s> and <s> A </s> </s> B </s>, by the names of the roles; all types are 0.
 formats::Json two_ends_processor(const TokenizerSettings& settings, const AddedTokens& added);
 
+/// A and A B, with nothing around them; the second text has the type 1.
+formats::Json bare_processor();
+
 /// A </s> and A </s> B </s>, by the name of the end; all types are 0.
 formats::Json one_end_processor(const TokenizerSettings& settings, const AddedTokens& added);
 
