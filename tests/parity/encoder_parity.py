@@ -276,7 +276,7 @@ def loads_quietly(directory, family, head):
         _, found = getattr(hf, encoder_cases.FAMILIES[family] + encoder_cases.HEADS[head]).from_pretrained(directory, output_loading_info=True)
     finally:
         logging.getLogger("transformers").removeHandler(heard)
-    wrong = {kind: [name for name in names if not name.split(".", 1)[-1].startswith(UNREAD)] for kind, names in found.items()}
+    wrong = {kind: [name for name in names if not name.startswith(UNREAD) and not name.split(".", 1)[-1].startswith(UNREAD)] for kind, names in found.items()}
     wrong = {kind: names for kind, names in wrong.items() if names}
     lines = [] if any(found.values()) and not wrong else heard.lines
     return not wrong and not lines, wrong or lines

