@@ -153,6 +153,20 @@ void adapt_nothing(EncoderConfig&) {}
 at::Tensor no_first_value(const std::string&, const at::Tensor&, const EncoderModel&) { return {}; }
 void accept_as_start(const EncoderConfig&) {}
 
+void fit_token(std::int64_t& id, std::string_view field, const formats::Json& given,
+               const text::HuggingFaceTokenizer& tokenizer, std::initializer_list<text::SpecialRole> roles) {
+  if (given.contains(field)) {
+    return;
+  }
+  id = -1;
+  for (const text::SpecialRole role : roles) {
+    if (const auto found = tokenizer.special(role)) {
+      id = *found;
+      return;
+    }
+  }
+}
+
 void check_rotation(const EncoderConfig& config, std::string_view where) {
   require(config.head_dim() % 2 == 0, where, ": rotary positions turn pairs of columns: expected an even number for ",
           "each of ", config.num_attention_heads, " heads, found ", config.head_dim(), " of hidden_size ",

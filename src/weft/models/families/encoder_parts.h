@@ -4,12 +4,14 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include <ATen/core/Tensor.h>
 
+#include "weft/formats/config_json.h"
 #include "weft/layers/block_config.h"
 #include "weft/layers/embeddings.h"
 #include "weft/models/blueprint.h"
@@ -17,6 +19,7 @@
 #include "weft/models/encoder_model.h"
 #include "weft/models/families/name_rows.h"
 #include "weft/models/stack/initialize.h"
+#include "weft/text/hugging_face.h"
 
 namespace weft::models {
 
@@ -54,6 +57,10 @@ void accept_as_start(const EncoderConfig& config);
 
 /// For check_start: an encoder-decoder cannot start from such a model, `because`. Errors: kUnsupported, always.
 [[noreturn]] void refuse_start(const EncoderConfig& config, std::string_view because);
+
+/// For fit: the id of the first of `roles` that the tokeniser has, -1 for none; an id that `given` names stays.
+void fit_token(std::int64_t& id, std::string_view field, const formats::Json& given,
+               const text::HuggingFaceTokenizer& tokenizer, std::initializer_list<text::SpecialRole> roles);
 
 // For families with rotary positions.
 /// Each head has pairs of columns. Errors: kArgument naming `where`.

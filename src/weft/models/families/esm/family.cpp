@@ -110,12 +110,9 @@ StackConfig esm_stack(const EncoderConfig& config, const EncoderOptions& options
 }
 
 void fit_esm(EncoderConfig& config, const text::HuggingFaceTokenizer& tokenizer, const Json& given) {
-  const auto take = [&](const char* field, std::int64_t& id, text::SpecialRole role) {
-    id = given.contains(field) ? id : tokenizer.special(role).value_or(-1);
-  };
-  take("bos_token_id", config.bos_token_id, text::SpecialRole::kClass);
-  take("eos_token_id", config.eos_token_id, text::SpecialRole::kSeparator);
-  take("mask_token_id", config.own.get<EsmFields>().mask_token_id, text::SpecialRole::kMask);
+  fit_token(config.bos_token_id, "bos_token_id", given, tokenizer, {text::SpecialRole::kClass});
+  fit_token(config.eos_token_id, "eos_token_id", given, tokenizer, {text::SpecialRole::kSeparator});
+  fit_token(config.own.get<EsmFields>().mask_token_id, "mask_token_id", given, tokenizer, {text::SpecialRole::kMask});
 }
 
 void refuse_esm(const EncoderConfig& config) {

@@ -107,16 +107,12 @@ Costs eurobert_costs(const EncoderConfig& config) {
 
 /// Texts begin with one token and end with another, which pads them, too.
 void fit_eurobert(EncoderConfig& config, const text::HuggingFaceTokenizer& tokenizer, const formats::Json& given) {
-  const auto take = [&](const char* field, std::int64_t& id, text::SpecialRole role, text::SpecialRole other) {
-    if (!given.contains(field)) {
-      const auto found = tokenizer.special(role);
-      id = found ? *found : tokenizer.special(other).value_or(-1);
-    }
-  };
-  take("bos_token_id", config.bos_token_id, text::SpecialRole::kBegin, text::SpecialRole::kClass);
-  take("eos_token_id", config.eos_token_id, text::SpecialRole::kEnd, text::SpecialRole::kSeparator);
-  take("mask_token_id", config.own.get<EurobertFields>().mask_token_id, text::SpecialRole::kMask,
-       text::SpecialRole::kMask);
+  fit_token(config.bos_token_id, "bos_token_id", given, tokenizer,
+            {text::SpecialRole::kBegin, text::SpecialRole::kClass});
+  fit_token(config.eos_token_id, "eos_token_id", given, tokenizer,
+            {text::SpecialRole::kEnd, text::SpecialRole::kSeparator});
+  fit_token(config.own.get<EurobertFields>().mask_token_id, "mask_token_id", given, tokenizer,
+            {text::SpecialRole::kMask});
 }
 
 EncoderRules eurobert_rules() {

@@ -115,12 +115,10 @@ Initializer modernbert_values(const EncoderConfig& config) {
 
 /// Texts begin and end with the tokens that classifiers and pairs have.
 void fit_modernbert(EncoderConfig& config, const text::HuggingFaceTokenizer& tokenizer, const formats::Json& given) {
-  const auto take = [&](const char* field, std::int64_t& id, text::SpecialRole role) {
-    id = given.contains(field) ? id : tokenizer.special(role).value_or(-1);
-  };
-  take("cls_token_id", config.own.get<ModernbertFields>().cls_token_id, text::SpecialRole::kClass);
-  take("bos_token_id", config.bos_token_id, text::SpecialRole::kClass);
-  take("eos_token_id", config.eos_token_id, text::SpecialRole::kSeparator);
+  fit_token(config.own.get<ModernbertFields>().cls_token_id, "cls_token_id", given, tokenizer,
+            {text::SpecialRole::kClass});
+  fit_token(config.bos_token_id, "bos_token_id", given, tokenizer, {text::SpecialRole::kClass});
+  fit_token(config.eos_token_id, "eos_token_id", given, tokenizer, {text::SpecialRole::kSeparator});
 }
 
 EncoderRules modernbert_rules() {
