@@ -18,12 +18,17 @@ import programs  # noqa: E402
 
 SHAPES = {"big_bird": ["--vocab-size", 50358], "longformer": ["--vocab-size", 50265, "--pad-token-id", 1]}
 
+# A ModernBERT with other layers in place of its full ones: the case, and what its full layers become.
+SPARSE = {"modernbert-32768": "full => window(1024) | global(1)"}
+
 # name: family, length, task, weft's dtypes, the peer's (family, dtype)s
 CASES = {
     "bigbird-4096": ("big_bird", 4096, "forward", ["bfloat16", "float32"],
                      [("bigbird", "float32"), ("bigbird", "bfloat16"), ("bert", "bfloat16")]),
     "longformer-4096": ("longformer", 4096, "forward", ["bfloat16"], [("longformer", "float32"), ("longformer", "bfloat16")]),
     "bigbird-16384": ("big_bird", 16384, "forward", ["bfloat16"], [("bert", "bfloat16")]),
+    "modernbert-8192": ("modernbert", 8192, "forward", ["bfloat16", "float32"], [("modernbert", "float32"), ("modernbert", "bfloat16")]),
+    "modernbert-32768": ("modernbert", 32768, "forward", ["bfloat16", "float32"], []),
     "bigbird-train": ("big_bird", 4096, "train", ["bfloat16"], [("bigbird", "float32")]),
 }
 
@@ -40,7 +45,11 @@ def weft_times(chosen, case, folder):
     family, length, task, dtypes, _ = CASES[case]
     directory = folder / f"{family}-{length}"
     if not directory.exists():
-        programs.weft(chosen.weft, "init", "--family", family, "--max-position-embeddings", length + 2, *SHAPES[family], "--out", directory)
+        programs.weft(chosen.weft, "init", "--family", family, "--max-position-embeddings", length + 2, *SHAPES.get(family, []), "--out", directory)
+    if case in SPARSE:
+        sparse = folder / f"{case}-sparse"
+        programs.weft(chosen.weft, "convert", directory, "--to", family, "--attention", SPARSE[case], "--length", length + 2, "--out", sparse)
+        directory = sparse
     train = ["--train"] if task == "train" else []
     return {dtype: programs.weft(chosen.weft, "bench", "model", directory, "--length", length, "--dtype", dtype, "--repeats",
                                  chosen.repeats, *train) for dtype in dtypes}
