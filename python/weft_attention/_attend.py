@@ -24,20 +24,32 @@ def attend(
     slopes=None,
     return_lse=False,
 ):
-    """Attention of the edges of `pattern`: softmax over the keys that each query looks at.
+    """Attention over the edges of a pattern: for each query the softmax over the keys that it looks at.
 
-    query [B, H, Q, D], key [B, G, K, D], value [B, G, K, C], on the CPU, of one dtype: float32, bfloat16 or float16, with
-    any strides. H is a multiple of G: query head h reads head h // (H / G). Returns [B, H, Q, C]; a query without edges
-    gets zeros.
+    Gradients reach query, key and value. A query without edges gets zeros.
 
-    pattern: an expression or a Pattern. key_keep: bool [B, K], False at padding. causal=True adds `causal &`.
-    scale: 1 / sqrt(D) by default. dropout_p drops probabilities by PyTorch's generator. layer: the number that `layer` of
-    the expression means. query_offset: the position of the first query; with as many queries as keys it is 0, else say
-    it: K - Q for the last positions of a text. slopes: float [H], ALiBi: -slope * |distance| is added to each score.
-    return_lse=True also returns the logarithm of the sum of exponentials, float32 [B, H, Q], without gradients.
+    Args:
+        query: [B, H, Q, D], on the CPU, with any strides; float32, bfloat16 or float16.
+        key: [B, G, K, D] of the same dtype. H is a multiple of G: query head h reads head h // (H / G).
+        value: [B, G, K, C] of the same dtype.
+        pattern: an expression or a `Pattern`.
+        key_keep: bool [B, K], False at padding.
+        causal: adds `causal &` to the pattern.
+        scale: what scores are multiplied by; 1 / sqrt(D) where it is None.
+        dropout_p: the share of probabilities that is dropped, drawn by PyTorch's generator.
+        layer: the number that `layer` of the expression means.
+        query_offset: the position of the first query. With as many queries as keys it is 0, else say it: K - Q for the
+            last positions of a text.
+        slopes: float [H], ALiBi: `-slope * |distance|` is added to each score.
+        return_lse: whether the logarithm of the sum of exponentials is returned, too.
 
-    Gradients reach query, key and value. Raises PatternError (with line and column), ArgumentError (a ValueError) for
-    shapes, UnsupportedError for what this package cannot compute, such as second derivatives.
+    Returns:
+        [B, H, Q, C]; with return_lse a pair of it and float32 [B, H, Q], which has no gradient.
+
+    Raises:
+        PatternError: the expression does not parse (with line and column), or does not fit these lengths and heads.
+        ArgumentError: shapes that do not fit each other; it is a ValueError.
+        UnsupportedError: what is not computed here, such as other devices, other dtypes and second derivatives.
     """
     import torch
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# The compiled module: patterns as strings. Nothing here needs PyTorch.
+# The compiled module: patterns as strings. Nothing here needs PyTorch. tests/python/stubs_test.py compares it with the module.
 from collections.abc import Sequence
 
 version: str
@@ -22,9 +22,11 @@ def statistics(expression: str, site: Site, directory: str = "", head: int = -1,
 def layout(expression: str, site: Site, directory: str = "") -> str:
     """JSON: what the compiled blocks cost at a site (edges, density, blocks, bytes)."""
 
-def svg(expression: str, site: Site, directory: str = "", head: int = -1, cells: int = 128) -> str: ...
+def svg(expression: str, site: Site, directory: str = "", head: int = -1, cells: int = 128, bytes: int = 40000) -> str:
+    """A picture of at most `bytes`, where so few are possible: cells are joined until it is small enough."""
+
 def text(expression: str, site: Site, directory: str = "", head: int = -1, width: int = 80, style: str = "unicode") -> str: ...
-def cost(expression: str, length: int, shape: str = "{}", input: Sequence[int] = (), directory: str = "") -> str:
+def cost(expression: str, length: int, shape: str = "{}", input: Sequence[int] = [], directory: str = "") -> str:
     """JSON, as `weft pattern cost --json` prints it. `shape` is a JSON object of layers, width, heads, dtype, ..."""
 
 def isa() -> str:
@@ -49,5 +51,5 @@ class Site:
         layer: int = 0,
         query_offset: int = 0,
         maximum_length: int = 0,
-        input: Sequence[int] = (),
+        input: Sequence[int] = [],
     ) -> None: ...

@@ -14,11 +14,20 @@ class Pattern:
     """Which position looks at which, as an expression of the pattern language.
 
     `Pattern("causal & window(512)")` parses the expression and keeps its canonical text: two patterns are equal when
-    their texts are. A pattern cannot be changed; it can be hashed, pickled, and used in a compiled function.
-    Files that the expression names lie below `directory`, or below the working directory. Raises PatternError, with
-    `line` and `column`, for an expression that does not parse.
+    their texts are. A pattern cannot be changed; it can be hashed, pickled, and used in a compiled function. `a | b` has
+    the edges of both, `a & b` those that both have, `~a` all others. Nothing of it needs PyTorch.
 
-    `a | b` has the edges of both, `a & b` those that both have, `~a` all others.
+    Methods that look at edges take the lengths of a call: `length` queries over `key_length` keys (as many, where it is
+    None), the number of heads, the number of the layer, `offset`, the position of the first query, and `input`, the
+    positions that `input` of the expression means.
+
+    Args:
+        expression: a str, or a `Pattern`.
+        directory: below it lie the files that the expression names; the working directory where it is None.
+
+    Raises:
+        PatternError: the expression does not parse; with `line` and `column`.
+        TypeError: the expression is neither of them.
     """
 
     __slots__ = ("_directory", "_text")
@@ -40,7 +49,7 @@ class Pattern:
 
     @property
     def expression(self):
-        """The canonical text."""
+        """The canonical text, as `str(pattern)` gives it."""
         return self._text
 
     def __str__(self):
@@ -93,12 +102,14 @@ class Pattern:
         return _core.depends_on_layer(self._text, self._directory)
 
     def check(self, length, key_length=None, *, heads=1, layer=0, offset=0, input=()):
-        """Raises PatternError where the pattern does not fit these lengths and heads."""
+        """Raises PatternError where the pattern does not fit these lengths and heads, and ArgumentError where a length or
+        a number of heads is none."""
         _core.check(self._text, _site(length, key_length, heads, layer, offset, input), self._directory)
 
     def to_dense(self, length, key_length=None, *, heads=1, layer=0, offset=0, input=()):
         """Every pair: a memoryview of int32 [heads, length, key_length], 0 where there is no edge, 1 where there is one.
-        A larger number m adds log(m) to the score. `numpy.asarray` and `torch.tensor(....tolist())` read it."""
+        A larger number m adds log(m) to the score. `numpy.asarray(...)` and `torch.tensor(....tolist())` read it. Raises
+        PatternError as `check` does, and ArgumentError for more than 2^30 pairs."""
         site = _site(length, key_length, heads, layer, offset, input)
         table = _core.to_dense(self._text, site, self._directory)
         shape = [heads, length, length if key_length is None else key_length]
@@ -106,17 +117,20 @@ class Pattern:
 
     def statistics(self, length, *, heads=1, head=None, layer=0, layers=0, input=()):
         """What the graph is at a length, as the dict that `weft pattern stats --json` prints: edges, density, blocks,
-        paths, clustering, spectral gap. All heads together, or one; with `layers` how far each of them reaches."""
+        paths, clustering, spectral gap. All heads together, or the one of number `head`; with `layers`, a number of them,
+        how far each of them reaches."""
         site = _site(length, None, heads, layer, 0, input)
         return json.loads(_core.statistics(self._text, site, self._directory, -1 if head is None else head, layers))
 
     def cost(self, length, *, input=(), **shape):
-        """Operations, bytes and memory of a model with this attention, as the dict that `weft pattern cost --json`
-        prints. `shape` are its numbers: layers, width, heads, dtype, and so on."""
+        """Operations, bytes and memory of a model with this attention over `length` tokens, as the dict that
+        `weft pattern cost --json` prints. `shape` are its numbers by keyword: layers, width, heads, dtype, and so on.
+        Raises WeftError for a name or a number that is none."""
         return json.loads(_core.cost(self._text, length, json.dumps(shape), list(input), self._directory))
 
     def svg(self, length=_PICTURE_LENGTH, *, heads=1, head=None, layer=0, cells=128, input=()):
-        """A picture as the text of an SVG file of at most 40 kB."""
+        """A picture as the text of an SVG file of at most 40 kB: a panel a head, or the one of number `head`, of at most
+        `cells` by `cells` cells (8 to 384), fewer where the file would be larger."""
         site = _site(length, None, heads, layer, 0, input)
         return _core.svg(self._text, site, self._directory, -1 if head is None else head, cells)
 

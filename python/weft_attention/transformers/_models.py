@@ -27,8 +27,15 @@ def use(model, pattern=None):
     and the pattern has too is left, in self-attention only. `layer` in the expression is the number of the layer. The
     pattern is saved in the config as `weft_attention`; after loading, `use(model)` gives it to the layers again.
 
-    Raises UnsupportedError for models that compute attention without asking transformers' interface, or with terms that
-    Weft would leave out: such a model would be wrong, or as slow as before.
+    Args:
+        model: a `PreTrainedModel`, on the CPU.
+        pattern: an expression or a `Pattern`; None for the model's own attention, or the one that its config names.
+
+    Raises:
+        UnsupportedError: the model computes attention without asking the interface of transformers, or with terms that
+            Weft would leave out: it would be wrong, or as slow as before.
+        ArgumentError: the model is none of transformers, or the pattern names `input`.
+        PatternError: the expression does not parse.
     """
     register()
     if pattern is None:
