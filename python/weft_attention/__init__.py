@@ -37,3 +37,7 @@ def __getattr__(name):
         globals()["Attend"] = module_class()
         return globals()["Attend"]
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__():
+    return sorted({*globals(), *__all__})

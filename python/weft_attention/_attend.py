@@ -24,27 +24,23 @@ def attend(
     slopes=None,
     return_lse=False,
 ):
-    """Attention over the edges of a pattern: for each query the softmax over the keys that it looks at.
-
-    Gradients reach query, key and value. A query without edges gets zeros.
+    """Attention over the edges of a pattern: for each query the softmax over the keys that it looks at. With gradients.
 
     Args:
         query: [B, H, Q, D], on the CPU, with any strides; float32, bfloat16 or float16.
-        key: [B, G, K, D] of the same dtype. H is a multiple of G: query head h reads head h // (H / G).
-        value: [B, G, K, C] of the same dtype.
+        key, value: [B, G, K, D] and [B, G, K, C] of the same dtype; query head h reads head h // (H / G).
         pattern: an expression or a `Pattern`.
         key_keep: bool [B, K], False at padding.
         causal: adds `causal &` to the pattern.
         scale: what scores are multiplied by; 1 / sqrt(D) where it is None.
         dropout_p: the share of probabilities that is dropped, drawn by PyTorch's generator.
         layer: the number that `layer` of the expression means.
-        query_offset: the position of the first query. With as many queries as keys it is 0, else say it: K - Q for the
-            last positions of a text.
+        query_offset: the position of the first query: 0 with as many queries as keys, else say it (K - Q at the end).
         slopes: float [H], ALiBi: `-slope * |distance|` is added to each score.
-        return_lse: whether the logarithm of the sum of exponentials is returned, too.
 
     Returns:
-        [B, H, Q, C]; with return_lse a pair of it and float32 [B, H, Q], which has no gradient.
+        [B, H, Q, C], zeros for a query without edges; with return_lse also the logarithm of the sum of exponentials,
+        float32 [B, H, Q], without gradients.
 
     Raises:
         PatternError: the expression does not parse (with line and column), or does not fit these lengths and heads.

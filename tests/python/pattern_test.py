@@ -65,6 +65,11 @@ class PatternTest(unittest.TestCase):
             self.assertLess(len(drawn), 40_000, expression)
         self.assertIn("8 queries", Pattern("window(2)").text(8, style="ascii"))
 
+    def test_what_is_public_says_what_it_is(self):
+        public = {name: getattr(weft, name) for name in weft.__all__ if name not in ("Attend", "__version__")}  # Attend waits for PyTorch
+        public |= {f"Pattern.{name}": value for name, value in vars(Pattern).items() if not name.startswith("_")}
+        self.assertEqual([name for name, value in public.items() if not (value.__doc__ or "").strip()], [])
+
     def test_it_needs_no_pytorch(self):
         self.assertNotIn("torch", sys.modules)
 
