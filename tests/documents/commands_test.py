@@ -25,6 +25,8 @@ HERE = pathlib.Path(__file__).resolve().parent
 # Pages that make all that they need, whose commands run without small.py: they are short enough.
 WHOLE = ("docs/tutorial.md", "docs/embeddings.md")
 ADDED_BY_RECIPES = "weft count"  # docs/recipes/add-a-command.md
+# The package index has a `weft` of another project; ours are weft-attention and weft-attention-runtime.
+FOREIGN_PACKAGE = re.compile(r"\b(?:pip3?|pipx|uv|uv pip) +(?:install|add|download)\b(?:[^\n`),;]*?[\s'\"])?weft(?![\w/-]|\.\w)")
 OUTPUT = re.compile(r"(?:^|\s)(?:--out|-o|--output)\s+(\S+)")
 
 
@@ -191,6 +193,21 @@ class DocumentedCommandsTest(unittest.TestCase):
         listed = re.findall(r"\]\(([^)#]+)\)", (SOURCE / "docs/README.md").read_text(encoding="utf-8"))
         there = {str(path.relative_to(SOURCE / "docs")) for path in (SOURCE / "docs").rglob("*.md")} - {"README.md"}
         self.assertEqual(there - set(listed), set(), "docs/README.md lists every page of docs/")
+
+    def test_no_text_names_the_package_of_another_project(self):
+        said = ("pip install weft", "pip3 install --upgrade 'weft==1.0'", "uv add weft[torch]", 'hint("pip install torch weft")', "uv pip install -q weft.")
+        self.assertEqual([text for text in said if not FOREIGN_PACKAGE.search(text)], [])
+        fine = ("pip install weft-attention", "pip install dist/weft_attention-*.whl", "pip install --target ~/weft/lib torch", "`pip install torch`, then weft train")
+        self.assertEqual([text for text in fine if FOREIGN_PACKAGE.search(text)], [])
+        places = [SOURCE / name for name in ("src", "python", "scripts", "docs", "examples", "bench", "share", "cmake")]
+        files = [*SOURCE.glob("*.md"), SOURCE / "Dockerfile", SOURCE / "Makefile", *(path for place in places for path in place.rglob("*"))]
+        wrong = []
+        for path in files:
+            if path.is_file() and path.suffix not in (".safetensors", ".png", ".pyc"):
+                joined = re.sub(r'"\s*\n\s*f?"', "", path.read_text(encoding="utf-8", errors="replace"))  # a text of two lines of source
+                wrong += [f"{path.relative_to(SOURCE)}: {found.group(0)}" for found in FOREIGN_PACKAGE.finditer(joined)]
+        self.assertGreater(len(files), 1000)
+        self.assertEqual(wrong, [])
 
     def test_programs_of_the_tree_exist_and_have_the_flags(self):
         said, wrong = [entry for path in pages() for entry in programs_of_the_tree(path)], []
