@@ -9,6 +9,8 @@
 
 #include <gtest/gtest.h>
 
+#include "weft/requests/search_body.h"
+
 namespace weft::requests {
 namespace {
 
@@ -76,6 +78,15 @@ TEST(RequestCost, WhatIsTooMuchStaysLarge) {
   EXPECT_GT(generate_cost(texts(1000, "a"), 32, kHuge, true).answer_bytes, kMany);
   const std::vector<Text> pair = {{.first = "a", .second = "b"}};
   EXPECT_GT(answer_cost(pair, kHuge, kHuge).answer_bytes, kMany);
+}
+
+// One long text in a store does not make every answer long.
+TEST(RequestCost, ASearchScansAllAndAnswersWithTheLongest) {
+  const SearchedTexts texts{.passages = 1'000'000, .longest = {5000, 100, 10}};
+  EXPECT_EQ(search_cost({.query = "who?", .top_k = 1}, texts).tokens, 4 + 2000);
+  EXPECT_GE(search_cost({.query = "who?", .top_k = 1}, texts).answer_bytes, 5000);
+  EXPECT_LT(search_cost({.query = "who?", .top_k = 100}, texts).answer_bytes, 2 * 5110);
+  EXPECT_EQ(search_cost({.query = "who?"}, {}).answer_bytes, 0);
 }
 
 TEST(RequestCost, AnAnswerCountsAsWorkToo) { EXPECT_EQ((Cost{.tokens = 10, .answer_bytes = 640}.work()), 20); }

@@ -11,7 +11,7 @@ from browser import Browser, needs_browser  # noqa: E402
 from encoder_program import make_model  # noqa: E402
 from sequence_tasks_test import make_marian  # noqa: E402
 from serve_test import Server  # noqa: E402
-from weft_program import Case  # noqa: E402
+from weft_program import Case, weft_json  # noqa: E402
 
 TAB, END, BACKSPACE, CONTROL, ENTER = "\ue004", "\ue010", "\ue003", "\ue009", "\ue007"
 # The value of a control by the words of its label, and its change.
@@ -64,16 +64,23 @@ class PageBrowserTest(Case):
         heads = {"sentiment": "sequence-classification", "reader": "question-answering", "gaps": "masked-lm", "chooser": "multiple-choice"}
         others = [make_model(self.folder / name, "bert", head) for name, head in heads.items()]
         others.append(make_model(self.folder / "ranker", "bert", "sequence-classification", "--labels", "relevant"))
-        server, browser = self.start(names, *others, make_marian(self.folder / "pair"))
+        (self.folder / "notes.txt").write_text(f"Who built the loom? Jacquard did. {HOSTILE}\n")
+        weft_json("index", self.folder / "notes.weft", self.folder / "notes.txt")
+        server, browser = self.start(names, *others, make_marian(self.folder / "pair"), "--index", f"notes={self.folder / 'notes.weft'}")
         self.go(browser, server, "/", ".models > li")
-        self.assertEqual(browser.run("return document.querySelectorAll('.models > li').length"), 7)
+        self.assertEqual(browser.run("return document.querySelectorAll('.models > li').length"), 8)
         self.assertEqual(browser.run(UNNAMED), [])
         for model, task, seen in (("names", "tag", ".boxed mark"), ("sentiment", "classify", ".bars li"), ("reader", "answer", ".boxed"), ("gaps", "fill-mask", ".bars code"),
-                                  ("gaps", "embed", ".grid-table td"), ("chooser", "choose", ".bars li:nth-child(3)"), ("ranker", "rerank", ".bars li:nth-child(3)")):
+                                  ("gaps", "embed", ".grid-table td"), ("chooser", "choose", ".bars li:nth-child(3)"), ("ranker", "rerank", ".bars li:nth-child(3)"), ("notes", "search", "dl dd .text")):
             self.go(browser, server, f"/#/models/{model}/{task}", "main form")
             browser.run(EXAMPLE)
             browser.wait_for(f"return document.querySelector('.result {seen}') !== null")
             self.assertEqual(browser.run(UNNAMED), [])
+        # A passage is text, whatever it holds; where nothing is found, words say so.
+        self.assertIn(HOSTILE, browser.run("return document.querySelector('.result dd .text').textContent"))
+        self.assertIn("Passages1", browser.run("return document.querySelector('.card dl').textContent"))
+        browser.run("document.querySelector('main form input[name=query]').value = 'trains'; document.querySelector('main form').requestSubmit()")
+        browser.wait_for("return document.querySelector('.result')?.textContent.startsWith('No passage has a word of the question.')")
         self.assert_ranked(browser, server)
         self.go(browser, server, "/#/models/pair/translate", "main form")
         browser.run("document.querySelector('main form button.quiet').click(); document.querySelectorAll('main form input')[1].value = 'de'")

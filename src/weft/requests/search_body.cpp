@@ -2,6 +2,9 @@
 // One field list is what is read and what is described.
 #include "weft/requests/search_body.h"
 
+#include <algorithm>
+#include <numeric>
+
 #include "weft/core/error.h"
 #include "weft/server/schemas.h"
 
@@ -14,10 +17,14 @@ SearchBody read_search_body(const formats::Json& body) {
   return read;
 }
 
-server::Cost search_cost(const SearchBody& body, std::int64_t longest_passage) {
+server::Cost search_cost(const SearchBody& body, const SearchedTexts& texts) {
   constexpr std::int64_t kBytesOfMembers = 256;  // names, id, place and score
-  return {.tokens = static_cast<std::int64_t>(body.query.size()),
-          .answer_bytes = body.top_k * (longest_passage + kBytesOfMembers)};
+  // 100,000 passages are scanned in 7 ms of processor, in which all-MiniLM-L6-v2 reads about 200 bytes of a text.
+  constexpr std::int64_t kPassagesOfByte = 500;
+  const std::int64_t listed = std::min(body.top_k, std::ssize(texts.longest));
+  return {.tokens = static_cast<std::int64_t>(body.query.size()) + texts.passages / kPassagesOfByte,
+          .answer_bytes = std::accumulate(texts.longest.begin(), texts.longest.begin() + listed,
+                                          std::int64_t{listed * kBytesOfMembers})};
 }
 
 server::Operation search_operation() {

@@ -14,6 +14,7 @@
 #include <c10/core/InferenceMode.h>
 
 #include "weft/core/error.h"
+#include "weft/core/log.h"
 #include "weft/core/quote.h"
 #include "weft/core/text/number_text.h"
 #include "weft/requests/request_body.h"
@@ -40,8 +41,11 @@ class ServedStore {
   ServedStore(const StoreToServe& asked, std::optional<tasks::PassageEmbedder> embedder)
       : asked_(asked), embedder_(std::move(embedder)), watch_(asked.file, store::Access::kRead) {
     version_ = version();
-    open();
+    open(std::make_unique<OpenStore>(asked_.file));
+    looked_ = Clock::now();
   }
+
+  const std::string& name() const noexcept { return asked_.name; }
 
   // What "auto" is. Errors: kArgument for vectors where the server has no model for questions.
   std::string way(const std::string& by) const {
@@ -50,7 +54,8 @@ class ServedStore {
     return by != "auto" ? by : embedder_ ? "both" : "words";
   }
 
-  std::int64_t longest() const noexcept { return longest_; }
+  // Where requests are read, as what comes of the store is not.
+  std::shared_ptr<const requests::SearchedTexts> texts() const { return texts_.load(); }
 
   Json answer(const std::string& query, const requests::SearchBody& body) {
     store::SearchQuestion question{.text = query, .by = way(body.by)};
@@ -69,44 +74,53 @@ class ServedStore {
   // The number changes with each commit of another process.
   std::int64_t version() { return watch_.number("PRAGMA data_version"); }
 
-  void open() {
-    open_.reset();  // two at a time would take the memory of two
-    auto next = std::make_unique<OpenStore>(asked_.file);
+  void open(std::unique_ptr<OpenStore> next) {
+    open_.reset();  // what two have read would take the memory of two
     next->search.prepare(way("auto"));
-    longest_ = next->store.longest_passage();
+    texts_ = std::make_shared<const requests::SearchedTexts>(requests::SearchedTexts{
+        .passages = next->store.facts().passages, .longest = next->store.longest_passages(requests::kMostPassages)});
     open_ = std::move(next);
   }
 
-  // Vectors that another process has yet to compute are waited for: until then questions see the store as it was.
+  // Vectors that another process has yet to compute are waited for: until then questions see the store as it was. Where
+  // the look fails, the next question looks again.
   void look_for_news() {
-    constexpr std::chrono::seconds kBetween{10};
-    if (open_ && Clock::now() - looked_ < kBetween) {
+    if (open_ && Clock::now() - looked_ < asked_.look_after) {
       return;
+    }
+    const std::int64_t now = version();
+    if (!open_ || now != version_) {
+      auto next = std::make_unique<OpenStore>(asked_.file);
+      if (is_complete(next->store)) {
+        open(std::move(next));
+        version_ = now;
+      }
     }
     looked_ = Clock::now();
-    const std::int64_t now = version();
-    if ((open_ && now == version_) || (open_ && !is_complete())) {
-      return;
-    }
-    open();
-    version_ = now;
   }
 
-  // Errors: HttpError 503 where the vectors are of another model than questions.
-  bool is_complete() const {
+  // Whether questions can be asked of `next`. Errors: HttpError 503 where its vectors are of another model than
+  // questions, and where some are to come and there is no store as it was.
+  bool is_complete(store::Store& next) const {
     if (!embedder_) {
       return true;
     }
-    store::Store next(asked_.file, store::Access::kRead);
     const std::optional<store::VectorSpace> space = next.vector_space();
     if (!space || !space->is_that_of(*asked_.space) || space->reading != asked_.space->reading) {
-      throw server::HttpError(
-          server::status::kUnavailable, "unavailable",
-          concat("the vectors of the store ", quote(asked_.name),
-                 " are of another model now, or it reads otherwise; weft serve must be started again"));
+      unavailable(concat("the vectors of the store ", quote(asked_.name),
+                         " are of another model now, or it reads otherwise; weft serve must be started again"));
     }
     const store::StoreFacts facts = next.facts();
-    return facts.vectors == facts.passages;
+    const bool complete = facts.vectors == facts.passages;
+    if (!complete && !open_) {
+      unavailable(concat("the store ", quote(asked_.name), " is being built: ", facts.passages - facts.vectors, " of ",
+                         facts.passages, " passages have no vector yet"));
+    }
+    return complete;
+  }
+
+  [[noreturn]] static void unavailable(const std::string& message) {
+    throw server::HttpError(server::status::kUnavailable, "unavailable", message);
   }
 
   StoreToServe asked_;
@@ -115,7 +129,7 @@ class ServedStore {
   std::unique_ptr<OpenStore> open_;
   std::int64_t version_ = 0;
   Clock::time_point looked_;
-  std::atomic<std::int64_t> longest_ = 0;  // bytes of a passage; read where requests are read
+  std::atomic<std::shared_ptr<const requests::SearchedTexts>> texts_;
 };
 
 // A store that is damaged is no mistake of the client, and what is wrong with it is for the log.
@@ -123,7 +137,13 @@ Json answer_of(ServedStore& served, const std::string& query, const requests::Se
   try {
     return served.answer(query, body);
   } catch (const Error& error) {
-    throw Error(error.kind() == ErrorKind::kFormat ? ErrorKind::kIo : error.kind(), error.what(), error.hint());
+    if (error.kind() != ErrorKind::kFormat && error.kind() != ErrorKind::kIo) {
+      throw;
+    }
+    log_error("a search failed: ", error.what());
+    throw server::HttpError(
+        server::status::kUnavailable, "unavailable",
+        concat("the store ", quote(served.name()), " cannot be read now; the server's log says why"));
   }
 }
 
@@ -131,7 +151,7 @@ server::Work search_work(const std::shared_ptr<ServedStore>& served, const std::
                          const requests::SearchBody& body) {
   server::Work work{.group = concat(name, "/search ", served->way(body.by), ' ', body.top_k),
                     .texts = {{.first = body.query}}};
-  work.cost = requests::search_cost(body, served->longest());
+  work.cost = requests::search_cost(body, *served->texts());
   work.compute = [served, body](std::span<const server::Text> questions) {
     const c10::InferenceMode plain_state(false);  // other work may go on behind this
     std::vector<Json> results;

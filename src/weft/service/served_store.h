@@ -2,6 +2,7 @@
 // A store of `weft index` behind routes, as a model whose only task is `search`.
 #pragma once
 
+#include <chrono>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -20,6 +21,7 @@ struct StoreToServe {
   store::StoreFacts facts;
   std::optional<store::VectorSpace> space;
   std::optional<checkpoint::OpenedModel> embedder;  ///< of its vectors
+  std::chrono::milliseconds look_after{10'000};     ///< how long questions see a commit before a later one is asked for
 };
 
 /// Errors: those of store::Store and checkpoint::open_model().
@@ -31,9 +33,9 @@ MemoryAccount store_account(const StoreToServe& store, const tasks::EncoderRunCo
                             const AccountLimits& limits);
 
 /// `search`, by POST {"query", "by", "top_k"}. Questions see one commit of the store; what another process commits is
-/// there for those that come ten seconds later, once all its passages have vectors. Errors: as store::StoreSearch,
+/// there for those that come `look_after` later, once all its passages have vectors. Errors: as store::StoreSearch,
 /// tasks::open_embedder() and tasks::check_same_model(); of requests: kArgument for vectors where the store had none,
-/// HttpError 503 where they are of another model by now.
+/// HttpError 503 where they are of another model by now, and where the store cannot be read: the log says why.
 ServedModel serve_store(const StoreToServe& store, const ServeSettings& settings);
 
 }  // namespace weft::service

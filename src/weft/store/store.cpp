@@ -118,9 +118,16 @@ std::vector<Passage> Store::without_vector(std::int64_t after, std::int64_t coun
   return found;
 }
 
-std::int64_t Store::longest_passage() {
-  return database_.number(
-      "SELECT coalesce(max(length(CAST(title AS BLOB)) + length(CAST(text AS BLOB))), 0) FROM passages");
+std::vector<std::int64_t> Store::longest_passages(std::int64_t count) {
+  Statement rows = database_.prepare(
+      "SELECT length(CAST(title AS BLOB)) + length(CAST(text AS BLOB)) AS bytes FROM passages ORDER BY bytes DESC "
+      "LIMIT ?");
+  rows.bind(1, count);
+  std::vector<std::int64_t> found;
+  while (rows.step()) {
+    found.push_back(rows.integer(0));
+  }
+  return found;
 }
 
 Passage Store::passage(std::int64_t number) {

@@ -81,8 +81,8 @@ class Store {
   /// Up to `count` passages without a vector, in the order of their numbers, behind `after`.
   std::vector<Passage> without_vector(std::int64_t after, std::int64_t count);
 
-  /// Bytes of the longest passage and its title; all passages are read for it.
-  std::int64_t longest_passage();
+  /// Bytes of the `count` longest passages with their titles, the longest first; all passages are read for it.
+  std::vector<std::int64_t> longest_passages(std::int64_t count);
   /// Errors: kFormat for a number that no passage has.
   Passage passage(std::int64_t number);
   /// The ids of the texts that passages are of. Errors: as passage().

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a model's directory says of it: facts of its settings, each with what it means, and its description.
+// What a model's directory, or a store, says of it: facts of its settings, each with what it means, and its description.
 import { element, number, scaled } from "./elements.js";
 import { KINDS } from "./tasks.js";
 
@@ -12,6 +12,7 @@ function factRows(model, card) {
     ["Vocabulary", card.vocabulary, "the tokens that the model knows: words, and parts of words"],
     ["Positions", card.maximum_length, "the tokens of the longest text, special ones included"],
     ["Labels", card.labels?.join(", "), "what the model can say of a text or of a word"],
+    ["Texts", card.texts], ["Passages", card.passages, "the parts of texts that a search lists"],
     ["Languages", card.languages?.join(", ")], ["Licence", card.license],
     ["Weights", card.weight_bytes === undefined ? undefined : scaled(card.weight_bytes, "B"), "the size of what the model learned"]];
   return rows.filter(([, value]) => value !== undefined && value !== null && value !== "")

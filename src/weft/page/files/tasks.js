@@ -73,6 +73,7 @@ export const KINDS = new Map([
   ["encoder", "Reads texts (an encoder)"],
   ["decoder", "Writes on from a text (a decoder)"],
   ["encoder-decoder", "Reads a text and writes another (an encoder-decoder)"],
+  ["store", "Finds passages of texts (a store)"],
 ]);
 
 export function linesOf(text) {
