@@ -26,8 +26,8 @@ class Printer:
             if result.failed:
                 print(result.output, flush=True)
 
-    def close(self, disabled, seconds):
-        """Prints the closing lines; gives the exit status."""
+    def close(self, disabled, spared, seconds):
+        """Prints the closing lines; gives the exit status. `spared` cases passed before and did not run."""
         failed = [result for result in self.results if result.failed]
         skipped = [result for result in self.results if result.outcome == SKIPPED]
         rooms = collections.defaultdict(list)
@@ -35,7 +35,8 @@ class Printer:
             rooms[result.room].append(result.seconds)
         slowest = sorted(self.results, key=lambda result: -result.seconds)[:SLOWEST]
         total = len(self.results)
-        print(f"\n{100 * (total - len(failed)) // max(1, total)}% tests passed, {len(failed)} tests failed out of {total}")
+        print(f"\n{100 * (total - len(failed)) // total if total else 100}% tests passed, {len(failed)} tests failed out of {total}"
+              + (f" ({spared} more passed before, and neither their programs nor the fixtures have changed)" if spared else ""))
         print("\nTime by label:")
         width = max(map(len, rooms), default=0)
         for room, times in sorted(rooms.items()):

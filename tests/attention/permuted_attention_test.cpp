@@ -7,6 +7,7 @@
 #include <torch/csrc/autograd/autograd.h>
 
 #include <limits>
+#include <ostream>
 #include <string>
 
 #include "attention/small_calls.h"
@@ -202,6 +203,9 @@ struct ColumnsCase {
   const char* expression;
   std::int64_t length;
   bool is_padded;
+  friend std::ostream& operator<<(std::ostream& out, const ColumnsCase& columns) {
+    return out << columns.expression << " over " << columns.length << (columns.is_padded ? ", padded" : "");
+  }
 };
 
 class StridesInColumns : public ::testing::TestWithParam<ColumnsCase> {};

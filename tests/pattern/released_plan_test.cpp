@@ -138,7 +138,7 @@ TEST(ReleasedPlan, OverlapsAsPublishedAt1024Tokens) {
 
 TEST(ReleasedPlan, HeadsLayersAndMaximumLengthChangeIt) {
   const auto cells = [](const char* expression, const Site& site) {
-    return test::dense_oracle(Pattern::parse(expression), site);
+    return test::dense_layout(compile(Pattern::parse(expression), site, {}), 0, site.head);
   };
   const Site site = site_of(1024);
   Site head = site;

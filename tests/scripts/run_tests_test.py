@@ -14,7 +14,7 @@ import unittest
 ROOT = pathlib.Path(os.environ.get("WEFT_SOURCE_DIR", pathlib.Path(__file__).resolve().parents[2]))
 sys.path.insert(0, str(ROOT / "scripts"))
 
-from testing import cases, closing, entries, pool  # noqa: E402
+from testing import cases, closing, entries, passed, pool  # noqa: E402
 from testing.results import Result  # noqa: E402
 
 LISTING = """\
@@ -152,6 +152,34 @@ class RunTestsTest(unittest.TestCase):
             time.sleep(0.01)
         self.assertFalse(lives())
 
+    def test_what_passed_runs_again_where_something_changed(self):
+        fixtures, path = self.folder / "fixtures", self.folder / "passed.json"
+        fixtures.mkdir()
+        listing = [cases.Case(name, f"room.{name}", False) for name in ("A.Passes", "A.Breaks", "A.IsSkipped")]
+
+        def left(program=self.program):
+            found, spared = passed.Passed(path, fixtures).left([(program, listing)])
+            return [case.filter for _, rest in found for case in rest], spared
+
+        everything = ([case.filter for case in listing], 0)
+        self.assertEqual(left(), everything)
+        found = []
+        cases.run(self.program, listing, 20, found.append)
+        passed.Passed(path, fixtures).save([(self.program, listing)], found)
+        self.assertEqual(left(), (["A.Breaks", "A.IsSkipped"], 1))
+        held = cases.Program(self.program.path, "room", self.program.environment | {"WEFT_ISA": "generic"}, ".")
+        self.assertEqual(left(held), everything)
+        (fixtures / "new.txt").write_text("new")
+        self.assertEqual(left(), everything)
+        (fixtures / "new.txt").unlink()
+        self.assertEqual(left()[1], 1)
+        with open(self.program.path, "a") as program:
+            program.write("# another build\n")
+        self.assertEqual(left(), everything)
+        # A case that fails now has not passed, whatever it did before.
+        passed.Passed(path, fixtures).save([(self.program, listing[:1])], [Result("room.A.Passes", "room", "Failed", 0)])
+        self.assertEqual(left(), everything)
+
     def entry(self, code, **properties):
         named = [{"name": name, "value": value} for name, value in ({"LABELS": ["room"]} | properties).items()]
         return entries.entry({"name": "room.script", "command": [sys.executable, "-c", code], "properties": named}, dict(os.environ))
@@ -209,7 +237,7 @@ class RunTestsTest(unittest.TestCase):
             printer.add(Result("room.B", "room", "killed by SIGSEGV", 2.5, "what it printed"))
             printer.add(Result("room.A", "room", "Passed", 0.5))
             printer.add(Result("room.C", "room", "Skipped", 0))
-            status = printer.close(["room.DISABLED_D"], 3)
+            status = printer.close(["room.DISABLED_D"], 0, 3)
         self.assertEqual(status, 1)
         for line in ["1/3 room.B .. ***killed by SIGSEGV 2.50 sec\nwhat it printed", "66% tests passed, 1 tests failed out of 3",
                      "room =    3.00 sec (3 tests)", "\t3 - room.C (Skipped)",
@@ -221,7 +249,7 @@ class RunTestsTest(unittest.TestCase):
         with contextlib.redirect_stdout(text):
             for number in range(300):
                 printer.add(Result(f"room.{number}", "room", "Failed" if number == 7 else "Passed", 0))
-            printer.close([], 1)
+            printer.close([], 0, 1)
         self.assertIn("99% tests passed, 1 tests failed out of 300", text.getvalue())
 
 

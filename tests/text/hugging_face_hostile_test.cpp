@@ -196,11 +196,12 @@ class LongText : public ::testing::TestWithParam<const char*> {};
 TEST_P(LongText, AMegabyteOfOneThing) {
   const HuggingFaceTokenizer tokenizer(kFixtures / GetParam());
   const EncodeOptions options{.max_length = 512, .stride = 128};
+  constexpr std::size_t kBytes = WEFT_SANITIZED ? 1 << 18 : 1 << 20;
   for (const char character : {'a', ' '}) {
-    const std::vector<Encoding> windows = tokenizer.encode_windows(std::string(1 << 20, character), options);
+    const std::vector<Encoding> windows = tokenizer.encode_windows(std::string(kBytes, character), options);
     EXPECT_LE(windows.front().ids.size(), 512U);
   }
-  EXPECT_FALSE(tokenizer.encode_windows(std::string(1 << 18, '\xFF'), options).empty());
+  EXPECT_FALSE(tokenizer.encode_windows(std::string(kBytes / 4, '\xFF'), options).empty());
 }
 
 INSTANTIATE_TEST_SUITE_P(Hostile, LongText, ::testing::Values("bert", "roberta", "big_bird", "xlm_roberta"),

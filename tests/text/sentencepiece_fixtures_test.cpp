@@ -79,7 +79,8 @@ class SentencePieceLimits : public ::testing::Test {
 TEST_F(SentencePieceLimits, PiecesThatAreEachOthersBeginnings) {
   const auto tokenizer = load(piece("<unk>", 0, PieceType::kUnknown) + piece("a", -1) +
                               piece(std::string(16000, 'a'), -1) + settings(false));
-  EXPECT_EQ(tokenizer->encode(std::string(2000, 'a')).size(), 2001U);
+  constexpr std::size_t kLength = WEFT_SANITIZED ? 500 : 2000;
+  EXPECT_EQ(tokenizer->encode(std::string(kLength, 'a')).size(), kLength + 1);
   test::expect_error(ErrorKind::kArgument, {"t.model", "4096 steps"},
                      [&] { tokenizer->encode(std::string(100000, 'a')); });
 }

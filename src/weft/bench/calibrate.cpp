@@ -72,7 +72,7 @@ std::vector<std::int64_t> widths_for(double seconds) {
 std::int64_t heads_for_all_threads(double seconds) {
   constexpr double kTimeForMore = 4;  // for one width
   const std::int64_t threads = at::get_num_threads();
-  return threads * (seconds > 0 && seconds < kTimeForMore ? 1 : std::max<std::int64_t>(1, 4 / threads));
+  return threads * (seconds < kTimeForMore ? 1 : std::max<std::int64_t>(1, 4 / threads));
 }
 
 /// Forward and forward with backward of one pattern, as two of the works that are timed in turns.

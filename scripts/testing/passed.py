@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Cases that passed in this build tree: where neither their program nor the fixtures nor the variables that programs look at have changed, they
+need not run again. A program holds all of Weft that its cases test, and is compiled anew where a library's headers change."""
+import hashlib
+import json
+import os
+import pathlib
+
+from .results import PASSED
+
+# Variables that change what a program does begin so.
+PREFIXES = ("WEFT_", "ATEN_", "ONEDNN_", "DNNL_", "OMP_", "MKL_", "LD_", "ASAN_", "UBSAN_", "TSAN_", "LSAN_", "LANG", "LC_", "GTEST_")
+
+
+def digest_of_files(folder):
+    """Of the names, sizes and times of change of all files below."""
+    found = hashlib.sha256()
+    for path in sorted(pathlib.Path(folder).rglob("*")):
+        state = path.lstat()
+        found.update(f"{path}\0{state.st_size}\0{state.st_mtime_ns}\n".encode())
+    return found.hexdigest()
+
+
+class Passed:
+    """A file of the tree: what passed of each program, for each set of variables."""
+
+    def __init__(self, path, fixtures):
+        self.path = path
+        self.fixtures = digest_of_files(fixtures)
+        self.known = json.loads(path.read_text()) if path.is_file() else {}
+
+    def key(self, program):
+        variables = sorted(f"{name}={value}" for name, value in program.environment.items() if name.startswith(PREFIXES))
+        return f"{os.path.basename(program.path)} {hashlib.sha256(chr(0).join(variables).encode()).hexdigest()[:16]}"
+
+    def digest(self, program):
+        with open(program.path, "rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest() + self.fixtures
+
+    def left(self, programs):
+        """The programs with the cases that have to run, and how many need not."""
+        found, spared = [], 0
+        for program, listing in programs:
+            entry = self.known.get(self.key(program), {})
+            before = set(entry.get("cases", ())) if entry.get("digest") == self.digest(program) else set()
+            rest = [case for case in listing if case.name not in before]
+            spared += len(listing) - len(rest)
+            if rest:
+                found.append((program, rest))
+        return found, spared
+
+    def save(self, programs, results):
+        """Notes the results of the programs that ran."""
+        outcomes = {result.name: result.outcome for result in results}
+        for program, listing in programs:
+            key, digest = self.key(program), self.digest(program)
+            entry = self.known.get(key, {})
+            cases = set(entry.get("cases", ())) if entry.get("digest") == digest else set()
+            names = {case.name for case in listing}
+            cases = (cases - names) | {name for name in names if outcomes.get(name) == PASSED}
+            self.known[key] = {"digest": digest, "cases": sorted(cases)}
+        self.path.write_text(json.dumps(self.known))
