@@ -22,6 +22,7 @@
 #include "weft/profile/attention_profile.h"
 #include "weft/profile/model_digest.h"
 #include "weft/profile/profile_figure.h"
+#include "weft/profile/profile_summary.h"
 #include "weft/tasks/profile/profile_input.h"
 #include "weft/tasks/profile/profile_run.h"
 #include "weft/training/run/run_of_model.h"
@@ -93,44 +94,6 @@ std::pair<std::int64_t, std::int64_t> shard_of(const std::string& text) {
                      "four processes run 0/4, 1/4, 2/4 and 3/4");
   }
   return {shard, shards};
-}
-
-double mean_entropy(const profile::MassSums& sums) {
-  double entropy = 0.0;
-  double rows = 0.0;
-  for (std::int64_t head = 0; sums.queries() > 0 && head < sums.shape().heads; ++head) {
-    entropy += static_cast<double>(sums.entropy[static_cast<std::size_t>(head)]) * profile::kEntropyUnit;
-    rows += static_cast<double>(sums.rows_of(head));
-  }
-  return rows > 0 ? entropy / rows : 0.0;
-}
-
-Json summary_of(const profile::AttentionProfile& found, const std::string& out, double seconds) {
-  Json parts = Json::array();
-  for (const profile::Part& part : found.parts) {
-    Json json = {{"name", part.site.name}, {"expression", part.site.expression}};
-    if (!part.site.reason.empty()) {
-      json["reason"] = part.site.reason;
-    } else {
-      json.update({{"queries", part.sums.queries()},
-                   {"keys", part.sums.keys()},
-                   {"rows", part.sums.queries() > 0 ? part.sums.rows_of(0) : 0},
-                   {"entropy", mean_entropy(part.sums)},
-                   {"edges", part.sums.queries() > 0 && part.sums.has_edges()}});
-    }
-    if (!part.site.note.empty()) {
-      json["note"] = part.site.note;
-    }
-    parts.push_back(std::move(json));
-  }
-  return {{"out", out},
-          {"model", found.model.kind},
-          {"texts", found.data.texts},
-          {"tokens", found.data.tokens},
-          {"dtype", found.model.dtype},
-          {"shard", concat(found.progress.shard, "/", found.progress.shards)},
-          {"parts", std::move(parts)},
-          {"seconds", seconds}};
 }
 
 std::string summary_text(const Json& summary) {
@@ -206,8 +169,9 @@ void run_profile_command(const ProfileCommand& command) {
   if (!config.png.empty()) {
     write_file_atomically(config.png, inspect::png_heat(profile::profile_figure(found)));
   }
-  const Json summary =
-      summary_of(found, config.out, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+  Json summary = {{"out", config.out}};
+  summary.update(profile::summary_json(found));
+  summary["seconds"] = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   if (command.json) {
     print_json(summary);
   } else {

@@ -15,10 +15,8 @@
 #include "weft/cli/front/output.h"
 #include "weft/cli/front/threads.h"
 #include "weft/core/error.h"
-#include "weft/core/files.h"
 #include "weft/core/work/watched_progress.h"
-#include "weft/profile/propose/rewire.h"
-#include "weft/profile/prune/prune_file.h"
+#include "weft/profile/propose/proposal_file.h"
 #include "weft/runs/evaluate/held_out.h"
 
 namespace weft::cli {
@@ -61,59 +59,6 @@ struct ProposeOptions {
   std::int64_t threads = 0;
   bool json = false;
 };
-
-double ratio_of(double part, double whole) { return whole > 0 ? part / whole : 0; }
-
-// With what `weft bench attention --pattern` needs to measure it.
-Json layer_json(const profile::LayerProposal& layer, bool is_seconds) {
-  Json heads = Json::array();
-  for (const profile::HeadProposal& head : layer.heads) {
-    heads.push_back({{"expression", head.expression}, {"kept_mass", head.kept_mass}, {"cost", head.cost}});
-  }
-  return {{"name", layer.part->site.name},
-          {"expression", layer.expression},
-          {"base", layer.base->pattern().to_string()},
-          {"heads", std::move(heads)},
-          {"head_dim", layer.part->site.head_dim},
-          {"queries", layer.base->site().query_length},
-          {"keys", layer.base->site().key_length},
-          {"cost", layer.cost},
-          {"base_cost", layer.base_cost},
-          {"cost_share", ratio_of(layer.cost, layer.base_cost)},
-          {"seconds", is_seconds ? Json(layer.cost) : Json(nullptr)},
-          {"rewired", layer.rewired},
-          {"estimated", !layer.part->sums.has_edges()}};
-}
-
-Json proposal_json(const profile::AttentionProfile& profile, const std::vector<profile::LayerProposal>& layers,
-                   const profile::ProposeSettings& settings, bool is_seconds) {
-  std::vector<std::string> replaced(profile.parts.size());
-  Json parts = Json::array();
-  double cost = 0;
-  double base_cost = 0;
-  double least = 1;
-  for (const profile::LayerProposal& layer : layers) {
-    replaced[static_cast<std::size_t>(layer.part - profile.parts.data())] = layer.expression;
-    parts.push_back(layer_json(layer, is_seconds));
-    cost += layer.cost;
-    base_cost += layer.base_cost;
-    for (const profile::HeadProposal& head : layer.heads) {
-      least = std::min(least, head.kept_mass);
-    }
-  }
-  Json json = {{"weft_prune", 1},
-               {"model", formats::to_json(profile.model)},
-               {"profile", {{"data", formats::to_json(profile.data)}}},
-               {"settings", formats::to_json(settings)},
-               {"kept_mass", least},
-               {"cost", base_cost},
-               {"kept_cost", cost},
-               {"cost_share", ratio_of(cost, base_cost)},
-               {"cost_unit", is_seconds ? "seconds a text, forwards" : "keys computed"}};
-  json.update(profile::attention_lists(profile, replaced));
-  json["parts"] = std::move(parts);
-  return json;
-}
 
 std::string proposal_text(const Json& result) {
   Rows rows;
@@ -169,13 +114,11 @@ void run_propose(const ProposeOptions& options) {
   const profile::AttentionProfile profile = profile::read_profile(options.profile);
   const std::filesystem::path model = files.model.empty() ? profile.model.path : files.model;
   const auto layers = propose(profile, settings, cost, std::filesystem::is_directory(model) ? model : "");
-  Json result = proposal_json(profile, layers, settings, cost.is_seconds());
+  Json result = profile::proposal_json(profile, layers, settings, cost.is_seconds());
   bar.reset();
   result["held_out"] = files.held_out.empty() ? Json(nullptr) : held_out_loss(result, layers, files, model);
   if (!options.out.empty()) {
-    const std::filesystem::path folder = std::filesystem::path(options.out).parent_path();
-    profile::write_base_files(profile, model, folder.empty() ? "." : folder);
-    write_file_atomically(options.out, formats::print_json(result, 1) + "\n");
+    profile::write_proposal(options.out, result, profile, model);
   }
   if (options.json) {
     print_json(result);
