@@ -43,6 +43,19 @@ TEST(Interrupt, EarlierHandlersComeBack) {
   EXPECT_TRUE(seen_by_earlier_handler);
 }
 
+TEST(Interrupt, AProgramWithItsOwnHandlersIsAsked) {
+  static bool is_over = false;
+  {
+    const SignalsHandledElsewhere own([]() noexcept { return is_over; });
+    const InterruptGuard guard;
+    EXPECT_FALSE(interrupted());
+    is_over = true;
+    EXPECT_TRUE(interrupted());
+  }
+  const InterruptGuard guard;
+  EXPECT_FALSE(interrupted()) << "nobody is asked any more";
+}
+
 TEST(Interrupt, AProgramKeepsItsOwnHandlers) {
   seen_by_earlier_handler = false;
   const auto before = std::signal(SIGTERM, [](int) { seen_by_earlier_handler = true; });

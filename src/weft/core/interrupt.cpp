@@ -21,6 +21,7 @@ namespace {
 std::atomic<bool> arrived{false};
 std::atomic<int> interrupts{0};
 std::atomic<int> last_interrupt{2};  // the one that ends the process, counted from 1
+std::atomic<bool (*)() noexcept> asked_elsewhere{nullptr};
 static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<int>::is_always_lock_free);
 
 // Guards may nest: the outermost one installs the handlers and puts the previous ones back.
@@ -82,18 +83,23 @@ InterruptGuard::~InterruptGuard() {
 }
 
 // Counts as a guard that installed no handlers: those within it install none either.
-SignalsHandledElsewhere::SignalsHandledElsewhere() {
+SignalsHandledElsewhere::SignalsHandledElsewhere(bool (*asked)() noexcept) {
   const std::lock_guard lock(guards_mutex);
   require(guards == 0, "a guard waits for SIGINT and SIGTERM already");
   ++guards;
   arrived.store(false);
+  asked_elsewhere.store(asked);
 }
 
 SignalsHandledElsewhere::~SignalsHandledElsewhere() {
   const std::lock_guard lock(guards_mutex);
+  asked_elsewhere.store(nullptr);
   --guards;
 }
 
-bool interrupted() noexcept { return arrived.load() || nobody_waits(); }
+bool interrupted() noexcept {
+  bool (*const asked)() noexcept = asked_elsewhere.load();
+  return arrived.load() || nobody_waits() || (asked != nullptr && asked());
+}
 
 }  // namespace weft

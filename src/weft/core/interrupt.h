@@ -22,17 +22,19 @@ class InterruptGuard {
 };
 
 /// While one lives, SIGINT and SIGTERM belong to the program's own handlers: guards leave them alone, and interrupted()
-/// is false. For a server, which finishes its requests at a signal, where a guard within a request would take the
-/// signal and end that request instead.
+/// is what `asked` answers, false without it. For a server, which finishes its requests at a signal, where a guard
+/// within a request would take the signal and end that request instead; and for a program that has its own signals and
+/// calls Weft as a library.
 class SignalsHandledElsewhere {
  public:
-  SignalsHandledElsewhere();
+  /// `asked` is called on the thread of the work, often. Errors: kArgument where a guard or another one lives.
+  explicit SignalsHandledElsewhere(bool (*asked)() noexcept = nullptr);
   ~SignalsHandledElsewhere();
   SignalsHandledElsewhere(const SignalsHandledElsewhere&) = delete;
   SignalsHandledElsewhere& operator=(const SignalsHandledElsewhere&) = delete;
 };
 
-/// True once a signal arrived under a guard.
+/// True once a signal arrived under a guard, or where whoever handles signals says so.
 bool interrupted() noexcept;
 
 }  // namespace weft

@@ -39,6 +39,22 @@ std::vector<Sequence> continue_text(Decoder& decoder, const text::Tokenizer& tok
   return texts;
 }
 
+formats::Json texts_json(const std::vector<Sequence>& texts, const text::Tokenizer& tokenizer,
+                         const std::string& prompt, const GenerationConfig& config) {
+  formats::Json list = formats::Json::array();
+  for (const Sequence& text : texts) {
+    formats::Json said = {{"prompt", prompt},
+                          {"generated_text", tokenizer.decode(text.ids)},
+                          {"new_tokens", text.ids.size()},
+                          {"finish_reason", finish_reason(text.reason)}};
+    if (config.num_beams > 1) {
+      said["score"] = text.score;
+    }
+    list.push_back(std::move(said));
+  }
+  return list;
+}
+
 std::string finish_reason(FinishReason reason) {
   switch (reason) {
     case FinishReason::kLength:

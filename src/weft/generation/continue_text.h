@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "weft/formats/config_json.h"
 #include "weft/generation/search/search.h"
 #include "weft/text/tokenizer.h"
 
@@ -29,6 +30,11 @@ bool comes_in_pieces(const GenerationConfig& config);
 /// empty prompt and one that leaves no room.
 std::vector<Sequence> continue_text(Decoder& decoder, const text::Tokenizer& tokenizer, const std::string& prompt,
                                     const GenerationConfig& config, const ContinuationListener& listener);
+
+/// What `weft generate --json` prints of them: [{"prompt", "generated_text", "new_tokens", "finish_reason"}], with
+/// beams also "score".
+formats::Json texts_json(const std::vector<Sequence>& texts, const text::Tokenizer& tokenizer,
+                         const std::string& prompt, const GenerationConfig& config);
 
 /// "length", "stop_token", "stop_string", "output_closed" or "interrupted".
 std::string finish_reason(FinishReason reason);

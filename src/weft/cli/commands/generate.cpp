@@ -129,22 +129,6 @@ void print_texts(const Sequences& texts, const text::Tokenizer& tokenizer, const
   }
 }
 
-formats::Json texts_json(const Sequences& texts, const text::Tokenizer& tokenizer, const std::string& prompt,
-                         const generation::GenerationConfig& config) {
-  formats::Json list = formats::Json::array();
-  for (const generation::Sequence& text : texts) {
-    formats::Json said = {{"prompt", prompt},
-                          {"generated_text", tokenizer.decode(text.ids)},
-                          {"new_tokens", text.ids.size()},
-                          {"finish_reason", generation::finish_reason(text.reason)}};
-    if (config.num_beams > 1) {
-      said["score"] = text.score;
-    }
-    list.push_back(std::move(said));
-  }
-  return list;
-}
-
 // The first text may be finished, and another one not.
 void fail_if_interrupted(const Sequences& texts) {
   if (interrupted()) {
@@ -165,7 +149,7 @@ void run_texts(const GenerateOptions& options, const checkpoint::OpenedModel& di
   const Sequences texts = generate_texts(model, *tokenizer, prompt, config, streams);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   if (options.json) {
-    for (formats::Json& said : texts_json(texts, *tokenizer, prompt, config)) {
+    for (formats::Json& said : generation::texts_json(texts, *tokenizer, prompt, config)) {
       said["dtype"] = dtype;
       said["seconds"] = seconds;
       print_json(said);

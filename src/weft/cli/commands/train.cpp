@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // `weft train`: data in, a trained model and its held-out figures out. runs/train decides what is trained and trains
 // it.
-#include <filesystem>
 #include <iostream>
 #include <memory>
 #include <string>
@@ -17,15 +16,11 @@
 #include "weft/cli/training/results.h"
 #include "weft/cli/training/task_flags.h"
 #include "weft/cli/training/train_help.h"
-#include "weft/core/files.h"
-#include "weft/core/progress.h"
 #include "weft/core/quote.h"
 #include "weft/core/system/message_output.h"
 #include "weft/models/transformer_config.h"
-#include "weft/runs/train/agreement.h"
+#include "weft/runs/train/carry_out.h"
 #include "weft/runs/train/request.h"
-#include "weft/runs/train/seed_statistics.h"
-#include "weft/runs/train/train.h"
 #include "weft/training/distillation/config.h"
 #include "weft/training/processes/process_group.h"
 #include "weft/training/run/offload.h"
@@ -61,85 +56,49 @@ struct TrainCommand {
   bool json = false;
 };
 
-// One run a seed, in seed-N of the directory; with --resume those that are there go on, and the others begin.
-void train_seeds(const TrainCommand& command, const std::vector<runs::TrainRequest>& requests,
-                 runs::TrainListener& listener) {
-  const runs::TrainOptions& options = command.asked;
-  std::vector<Json> runs;
-  std::vector<Json> evaluations;
-  for (const runs::TrainRequest& request : requests) {
-    const training::TrainResult result = runs::train(request, listener);
-    runs.push_back(result_json(request.out, result));
-    evaluations.push_back(result.evaluation);
-    evaluations.back()["train_loss"] = result.loss;
-  }
-  const Json report = {{"runs", runs}, {"figures", runs::seed_statistics(evaluations)}};
-  if (training::processes().is_first()) {
-    write_file_atomically(std::filesystem::path(options.out) / "seeds.json", report.dump(2) + "\n");
-  }
-  training::processes().meet();  // behind what may fail: the others wait for it
-  if (!training::processes().is_first()) {
-    return;
-  }
-  if (command.json) {
-    print_json(report);
-    return;
-  }
-  Rows rows = {
-      {"runs", concat(options.seeds, " seeds from ", requests.front().fields["seed"].dump(), " on, in ", options.out)}};
-  for (const auto& [name, figure] : report["figures"].items()) {
+// The mean and the deviation of each figure over the seeds.
+std::string seeds_text(const runs::TrainOptions& options, const std::vector<runs::Outcome>& outcomes) {
+  const Json figures = runs::outcomes_json(outcomes)["figures"];
+  Rows rows = {{"runs", concat(options.seeds, " seeds from ", outcomes.front().seed, " on, in ", options.out)}};
+  for (const auto& [name, figure] : figures.items()) {
     rows.emplace_back(
         name, concat(fixed(figure["mean"].get<double>(), 4), " +- ", fixed(figure["deviation"].get<double>(), 4)));
   }
-  std::cout << name_table(rows);
+  return name_table(rows);
 }
 
-void train_one(const TrainCommand& command, const runs::TrainRequest& request, runs::TrainListener& listener) {
-  const std::string& out = command.asked.out;
-  const training::TrainResult result = runs::train(request, listener);
-  training::processes().meet();
-  if (!training::processes().is_first()) {
-    return;
-  }
+void print_outcomes(const TrainCommand& command, const std::vector<runs::Outcome>& outcomes) {
+  const bool has_seeds = command.asked.seeds > 1;
+  const runs::Outcome& only = outcomes.front();
   if (command.json) {
-    Json json = result_json(out, result);
-    if (!command.offload.empty()) {
+    Json json = has_seeds ? runs::outcomes_json(outcomes) : runs::outcome_json(only);
+    if (!has_seeds && !command.offload.empty()) {
       json["offloaded_bytes"] = training::offloaded_bytes();
     }
     print_json(json);
-  } else {
-    std::cout << result_text(out, result, request.task != "lm" && request.task != "mlm");
+    return;
   }
+  std::cout << (has_seeds ? seeds_text(command.asked, outcomes)
+                          : result_text(only.out, only.result, only.task != "lm" && only.task != "mlm"));
 }
 
-// A process that fails lets the others know why they end.
 void run_train(const TrainCommand& command) {
-  const runs::TrainOptions& options = command.asked;
   ignore_closed_pipes();
   const training::JoinedProcesses joined;
-  if (!training::processes().is_first()) {
-    silence_progress();
-  }
   try {
-    const std::vector<runs::TrainRequest> requests = runs::decide(options);
-    runs::agree_on_request(options, requests);
-    if (!command.offload.empty()) {
-      training::offload_tensors(command.offload);
-    }
-    // --threads is a field of the run, which the trainer applies; WEFT_THREADS is applied here.
-    Announcer announcer(apply_threads(0));
-    if (options.seeds > 1) {
-      train_seeds(command, requests, announcer);
-    } else {
-      train_one(command, requests.front(), announcer);
+    const std::vector<runs::Outcome> outcomes = runs::carry_out(command.asked, [&]() {
+      if (!command.offload.empty()) {
+        training::offload_tensors(command.offload);
+      }
+      // --threads is a field of the run, which the trainer applies; WEFT_THREADS is applied here.
+      return std::make_unique<Announcer>(apply_threads(0));
+    });
+    if (training::processes().is_first()) {
+      print_outcomes(command, outcomes);
     }
   } catch (const training::StoppedRun& stopped) {
-    training::processes().announce_failure(stopped.what());
     throw Error(stopped.kind(), stopped.what(),
                 concat("go on with: weft train --resume --out ", quote(stopped.run().native(), 4096)));
-  } catch (const std::exception& error) {
-    training::processes().announce_failure(error.what());
-    throw;
   }
 }
 

@@ -15,6 +15,7 @@
 #include "weft/cli/tasks/text_input.h"
 #include "weft/core/joined.h"
 #include "weft/readers/input/input_texts.h"
+#include "weft/tasks/parameters/answering.h"
 
 namespace weft::cli {
 namespace {
@@ -24,25 +25,6 @@ constexpr const char* kAnswerExamples =
     "  weft answer squad2 --question 'Who?' --question 'When?' --file story.txt --handle-impossible-answer --json\n"
     "  weft answer squad2 --question 'Where is it?' 'The loom stands in the attic.'\n"
     "  weft answer squad2 --file questions.csv --question-field question --text-field context --out answers.csv";
-
-struct AnswerConfig {
-  std::int64_t top_k = 1;
-  std::int64_t max_answer_len = 15;
-  bool handle_impossible_answer = false;
-  double null_threshold = 0;
-
-  template <typename Visitor>
-  static void fields(Visitor&& visit) {
-    using C = AnswerConfig;
-    visit(Field{"top_k", &C::top_k, "answers printed for a question, best first"}.range(1, 1 << 16));
-    visit(Field{"max_answer_len", &C::max_answer_len, "longest answer, in tokens"}.range(1, 1 << 20));
-    visit(Field{"handle_impossible_answer", &C::handle_impossible_answer,
-                "allow 'no answer', printed as an empty text, to be the answer"});
-    visit(Field{"null_threshold", &C::null_threshold,
-                "with --handle-impossible-answer: how much larger the logit of 'no answer' must be than that of the "
-                "best answer"});
-  }
-};
 
 struct AnswerCommand {
   TaskFlags flags;
@@ -146,17 +128,13 @@ void check_answer(const AnswerCommand& command) {
 }
 
 void run_answer(const AnswerCommand& command) {
-  AnswerConfig config;
+  tasks::AnswerConfig config;
   formats::update_from_json(config, command.given, "weft answer");
   check_answer(command);
   const bool records = !command.question_field.empty();
   std::vector<tasks::Document> documents = records ? std::vector<tasks::Document>{} : documents_of(command);
   OpenTask task = open_task(command.flags, models::Head::kQuestionAnswering, "weft answer");
-  const tasks::AnswerTaskOptions options{.top_k = config.top_k,
-                                         .max_answer_len = config.max_answer_len,
-                                         .handle_impossible_answer = config.handle_impossible_answer,
-                                         .null_threshold = config.null_threshold,
-                                         .run = task.run};
+  const tasks::AnswerTaskOptions options = tasks::answer_options(config, task.run);
   ResultSink sink(command.flags, {answer_line, answer_columns});
   const auto ask = [&](const std::string& question, const tasks::Document& document) {
     const tasks::Document asked{question, document.first, document.name};
@@ -201,7 +179,7 @@ void add_answer(CLI::App& parent) {
       ->check(one_of("--format", {"auto", "jsonl", "json", "csv", "tsv", "squad"}))
       ->option_text("NAME");
   add_result_file(app, command->flags);
-  add_fields<AnswerConfig>(app, {.title = "Options"}, command->given);
+  add_fields<tasks::AnswerConfig>(app, {.title = "Options"}, command->given);
   add_task_flags(app, command->flags, true);
   app.callback([command] { run_answer(*command); });
 }

@@ -19,6 +19,7 @@
 #include "weft/formats/safetensors.h"
 #include "weft/readers/input/file_kind.h"
 #include "weft/tasks/embedding/vector_files.h"
+#include "weft/tasks/parameters/embedding.h"
 
 namespace weft::cli {
 namespace {
@@ -32,42 +33,11 @@ constexpr const char* kEmbedExamples =
     "  weft embed longformer-base-4096 --file reports.txt --truncate --out reports.safetensors\n"
     "  weft embed longformer-base-4096 --file reports.jsonl --chunks sentences --json";
 
-struct EmbedConfig {
-  std::string pooling = "model";
-  bool normalize = false;
-  std::string prompt;
-  std::string prompt_name;
-  std::int64_t dimensions = -1;
-  std::string out;
-
-  template <typename Visitor>
-  static void fields(Visitor&& visit) {
-    using C = EmbedConfig;
-    visit(Field{
-        "pooling", &C::pooling,
-        "how the vectors of a text's tokens become one: cls, max, mean, mean_sqrt_len_tokens, weightedmean or "
-        "lasttoken, or several with commas, whose vectors come one behind the other; model follows the directory, "
-        "and is mean where that says nothing"});
-    visit(Field{"normalize", &C::normalize,
-                "scale each vector to length 1 at the end; --no-normalize leaves out the norm with which the "
-                "directory's modules end"}
-              .follows("the directory"));
-    visit(Field{"prompt", &C::prompt, "text before each text, in place of the directory's prompt"});
-    visit(Field{"prompt_name", &C::prompt_name, "name of one of the directory's prompts, put before each text"});
-    visit(Field{"dimensions", &C::dimensions,
-                "numbers of each vector that are kept, from the first; 0 for all, -1 follows the directory"}
-              .at_least(-1));
-    visit(Field{
-        "out", &C::out,
-        "write one array [texts, width], float32: FILE.npy or FILE.safetensors; without it and --json a line a text "
-        "has its first numbers"});
-  }
-};
-
 struct EmbedCommand {
   TaskFlags flags;
   TextSource source;
   std::string chunks;
+  std::string out;  // file of vectors; empty: stdout
   formats::Json given = formats::Json::object();
 };
 
@@ -76,9 +46,9 @@ bool is_vector_file(const std::string& path) {
   return ending == ".npy" || ending == ".safetensors";
 }
 
-void check_embed(const EmbedConfig& config) {
-  if (!config.out.empty() && !is_vector_file(config.out)) {
-    throw UsageError("--out must end in .npy or .safetensors, found " + quote(config.out));
+void check_embed(const EmbedCommand& command) {
+  if (!command.out.empty() && !is_vector_file(command.out)) {
+    throw UsageError("--out must end in .npy or .safetensors, found " + quote(command.out));
   }
 }
 
@@ -94,41 +64,6 @@ std::string vector_line(const formats::Json& vector) {
   }
   return concat(counted(std::ssize(vector), "number"), " of length ", fixed(std::sqrt(squares), 4), ":", first,
                 vector.size() > kShown ? " ..." : "");
-}
-
-std::vector<checkpoint::PoolingMode> modes_of(const std::string& names) {
-  std::vector<checkpoint::PoolingMode> modes;
-  if (names == "model") {
-    return modes;
-  }
-  for (std::size_t begin = 0; begin <= names.size();) {
-    const std::size_t end = std::min(names.find(',', begin), names.size());
-    try {
-      modes.push_back(checkpoint::parse_pooling_mode(names.substr(begin, end - begin)));
-    } catch (const Error& error) {
-      throw UsageError(concat("--pooling: ", error.what()), error.hint());
-    }
-    begin = end + 1;
-  }
-  return modes;
-}
-
-// Flags that were given go over the directory.
-tasks::EmbedOverrides overrides_of(const EmbedConfig& config, const formats::Json& given) {
-  tasks::EmbedOverrides overrides{.pooling = modes_of(config.pooling)};
-  if (given.contains("normalize")) {
-    overrides.normalize = config.normalize;
-  }
-  if (given.contains("prompt")) {
-    overrides.prompt = config.prompt;
-  }
-  if (given.contains("prompt_name")) {
-    overrides.prompt_name = config.prompt_name;
-  }
-  if (config.dimensions >= 0) {
-    overrides.dimensions = config.dimensions;
-  }
-  return overrides;
 }
 
 // A plain encoder of which nobody asked anything has nothing to say.
@@ -156,8 +91,7 @@ formats::Metadata file_metadata(const tasks::Embedder& embedder) {
 
 // All vectors into one file. They take no way round by JSON: the result of a text is its place among those that were
 // computed together.
-void write_vectors(const EmbedCommand& command, const std::string& out, tasks::Embedder& embedder,
-                   const tasks::EmbedRun& run) {
+void write_vectors(const EmbedCommand& command, tasks::Embedder& embedder, const tasks::EmbedRun& run) {
   tasks::VectorTable table(file_metadata(embedder));
   std::vector<tasks::TextVector> latest;
   const auto embed = [&](std::span<const tasks::Document> documents) {
@@ -183,33 +117,33 @@ void write_vectors(const EmbedCommand& command, const std::string& out, tasks::E
     };
   }
   visit_results(command.source, run.run, embed, add, false, on_error);
-  table.write(out);
+  table.write(command.out);
   if (command.flags.json) {
-    print_json({{"rows", table.rows()}, {"out", out}, {"embedding", tasks::applied(embedder)}});
+    print_json({{"rows", table.rows()}, {"out", command.out}, {"embedding", tasks::applied(embedder)}});
   }
   sink.finish();
 }
 
 void run_embed(const EmbedCommand& command) {
-  EmbedConfig config;
+  tasks::EmbedConfig config;
   formats::update_from_json(config, command.given, "weft embed");
-  check_embed(config);
+  check_embed(command);
   if (!command.chunks.empty()) {
-    check_chunks(command.chunks, config.out);
+    check_chunks(command.chunks, command.out);
   }
   const TaskOptions options = task_options(command.flags, {}, "weft embed");
   tasks::Embedder embedder =
-      tasks::open_embedder(command.flags.directory, options.model, overrides_of(config, command.given));
+      tasks::open_embedder(command.flags.directory, options.model, tasks::embed_overrides(config, command.given));
   const tasks::EmbedRun run{.run = options.run};
   if (!command.flags.json) {
     say_what_is_applied(embedder, command.given);
   }
   if (!command.chunks.empty()) {
-    run_chunks(command.source, command.flags, embedder, {.embed = run}, command.chunks, config.out);
+    run_chunks(command.source, command.flags, embedder, {.embed = run}, command.chunks, command.out);
     return;
   }
-  if (!config.out.empty()) {
-    write_vectors(command, config.out, embedder, run);
+  if (!command.out.empty()) {
+    write_vectors(command, embedder, run);
     return;
   }
   const auto embed = [&](std::span<const tasks::Document> documents) { return tasks::embed(embedder, documents, run); };
@@ -223,7 +157,12 @@ void add_embed(CLI::App& parent) {
   CLI::App& app = add_command(parent, "embed", kEmbedExamples);
   add_task_directory(app, command->flags);
   add_text_arguments(app, command->source, false);
-  add_fields<EmbedConfig>(app, {.title = "Options"}, command->given);
+  add_fields<tasks::EmbedConfig>(app, {.title = "Options"}, command->given);
+  app.add_option(
+         "--out", command->out,
+         "write one array [texts, width], float32: FILE.npy or FILE.safetensors; without it and --json a line a "
+         "text has its first numbers")
+      ->option_text("FILE");
   add_chunk_flag(app, command->chunks);
   add_task_flags(app, command->flags, true);
   app.callback([command] { run_embed(*command); });

@@ -18,6 +18,7 @@
 #include "weft/core/joined.h"
 #include "weft/core/one_line.h"
 #include "weft/tasks/embedding/sentence_limits.h"
+#include "weft/tasks/parameters/reranking.h"
 
 namespace weft::cli {
 namespace {
@@ -30,26 +31,6 @@ constexpr const char* kRerankExamples =
     "  weft rerank ms-marco-MiniLM-L6-v2 'Who wove it?' --file reports.txt --windows --out ranked.csv\n"
     "  weft rerank ms-marco-MiniLM-L6-v2 --queries queries.jsonl --json     (lines {\"query\": TEXT, \"texts\": "
     "[TEXT]})";
-
-struct RerankConfig {
-  std::int64_t top_k = 0;
-  bool raw_scores = false;
-  bool return_text = false;
-  bool windows = false;
-
-  template <typename Visitor>
-  static void fields(Visitor&& visit) {
-    using C = RerankConfig;
-    visit(Field{"top_k", &C::top_k, "texts listed for a query, best first; 0 for all"}.at_least(0));
-    visit(Field{"raw_scores", &C::raw_scores,
-                "scores are the model's logits; else what the directory names makes scores of them, without a name a "
-                "sigmoid"});
-    visit(Field{"return_text", &C::return_text, "with --json: each result has its text, too"});
-    visit(Field{"windows", &C::windows,
-                "read a text that is too long in windows, each with the whole query; the best window's score is the "
-                "text's"});
-  }
-};
 
 struct RerankCommand {
   TaskFlags flags;
@@ -211,7 +192,7 @@ void rerank_queries(const RerankCommand& command, OpenTask& task, const tasks::R
   sink.finish();
 }
 
-void check_rerank_command(const RerankCommand& command, const RerankConfig& config) {
+void check_rerank_command(const RerankCommand& command, const tasks::RerankConfig& config) {
   if (command.queries.empty() && command.query.empty()) {
     throw UsageError("weft rerank needs a query",
                      "for example: weft rerank DIR 'Who wove it?' --file passages.txt; or --queries FILE");
@@ -230,21 +211,17 @@ void check_rerank_command(const RerankCommand& command, const RerankConfig& conf
 }
 
 void run_rerank(const RerankCommand& command) {
-  RerankConfig config;
+  tasks::RerankConfig config;
   formats::update_from_json(config, command.given, "weft rerank");
   check_rerank_command(command, config);
   const checkpoint::OpenedModel opened = checkpoint::open_model(command.flags.directory);
   tasks::require_cross_encoder(opened);
-  tasks::RerankOptions options{.settings = checkpoint::read_cross_encoder(opened),
-                               .raw_scores = config.raw_scores,
-                               .windows = config.windows,
-                               .top_k = config.top_k,
-                               .return_text = config.return_text};
+  const checkpoint::CrossEncoderSettings settings = checkpoint::read_cross_encoder(opened);
   OpenTask task = open_task(command.flags, opened, models::Head::kSequenceClassification, "weft rerank");
   if (const auto sentence = checkpoint::read_sentence_directory(opened.root())) {
     tasks::take_sentence_limits(task.model, *sentence, command.flags.run.value("max_length", std::int64_t{0}));
   }
-  options.run = task.run;
+  const tasks::RerankOptions options = tasks::rerank_options(config, settings, task.run);
   tasks::check_rerank(task.model, options);
   if (command.queries.empty()) {
     rerank_one(command, task, options);
@@ -265,7 +242,7 @@ void add_rerank(CLI::App& parent) {
                  "file of several queries, each with its texts, as JSON lines or an array; - is standard input")
       ->option_text("FILE");
   add_result_file(app, command->flags);
-  add_fields<RerankConfig>(app, {.title = "Options"}, command->given);
+  add_fields<tasks::RerankConfig>(app, {.title = "Options"}, command->given);
   add_task_flags(app, command->flags, true);
   app.callback([command] { run_rerank(*command); });
 }

@@ -14,6 +14,7 @@
 #include "weft/core/error.h"
 #include "weft/core/joined.h"
 #include "weft/core/log.h"
+#include "weft/tasks/parameters/writing.h"
 
 namespace weft::cli {
 namespace {
@@ -80,7 +81,7 @@ ResultForm sequence_form(const SequenceFlags& flags, bool whole, const std::stri
 
 void add_sequence_flags(CLI::App& app, SequenceFlags& flags) {
   ShortHelp first{.flags = flags_so_far(app)};
-  add_fields<SequenceRunConfig>(app, {.title = "Texts"}, flags.task.run);
+  add_fields<tasks::SequenceRunConfig>(app, {.title = "Texts"}, flags.task.run);
   add_generation_flags(app, flags.generation);
   add_on_error_flag(app, flags.task);
   add_encoder_flags(app, flags.task.encoder);
@@ -101,7 +102,7 @@ OpenSequenceTask open_sequence_task(const SequenceFlags& flags, bool whole, cons
 OpenSequenceTask open_sequence_task(const SequenceFlags& flags, const checkpoint::OpenedModel& directory,
                                     const std::string& command) {
   directory.need(checkpoint::Ability::kWrite);
-  SequenceRunConfig config;
+  tasks::SequenceRunConfig config;
   formats::update_from_json(config, flags.task.run, command);
   const generation::GenerationConfig settings =
       tasks::with_length(generation_settings(flags.generation, directory, command), directory);

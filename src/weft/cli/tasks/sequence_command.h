@@ -15,26 +15,6 @@
 
 namespace weft::cli {
 
-/// Flags on sources and batches.
-struct SequenceRunConfig {
-  std::int64_t max_source_length = 0;
-  std::int64_t batch_size = 16;
-  std::int64_t batch_tokens = 16384;
-
-  template <typename Visitor>
-  static void fields(Visitor&& visit) {
-    using C = SequenceRunConfig;
-    visit(Field{"max_source_length", &C::max_source_length,
-                "longest text that the model reads at once, in tokens with special ones; 0 for as long as it can"}
-              .at_least(0));
-    visit(Field{"batch_size", &C::batch_size,
-                "texts or sentences that are written together; with 1 each line is answered as soon as it is read"}
-              .range(1, 1 << 16));
-    visit(Field{"batch_tokens", &C::batch_tokens, "tokens that are read together at most, padding included"}.range(
-        1, 1 << 30));
-  }
-};
-
 struct SequenceFlags {
   TaskFlags task;
   GenerationFlags generation;

@@ -8,6 +8,7 @@
 #include "weft/cli/front/field_flags.h"
 #include "weft/cli/front/help.h"
 #include "weft/cli/tasks/sequence_command.h"
+#include "weft/tasks/parameters/writing.h"
 
 namespace weft::cli {
 namespace {
@@ -17,25 +18,13 @@ constexpr const char* kSummarizeExamples =
     "  weft summarize led-base-16384 --document --file report.txt --num-beams 4 --max-length 256\n"
     "  weft summarize pegasus-xsum --truncate --file articles.txt";
 
-struct SummarizeConfig {
-  bool truncate = false;
-  bool document = false;
-
-  template <typename Visitor>
-  static void fields(Visitor&& visit) {
-    using C = SummarizeConfig;
-    visit(Field{"truncate", &C::truncate, "cut texts that are too long for the model"});
-    visit(Field{"document", &C::document, "a whole file is one text"});
-  }
-};
-
 struct SummarizeCommand {
   SequenceFlags flags;
   formats::Json given = formats::Json::object();
 };
 
 void run_summarize(const SummarizeCommand& command) {
-  SummarizeConfig config;
+  tasks::SummarizeConfig config;
   formats::update_from_json(config, command.given, "weft summarize");
   OpenSequenceTask task = open_sequence_task(command.flags, config.document, "weft summarize");
   if (!task.model) {
@@ -55,7 +44,7 @@ void add_summarize(CLI::App& parent) {
   CLI::App& app = add_command(parent, "summarize", kSummarizeExamples);
   add_task_directory(app, command->flags.task);
   add_text_arguments(app, command->flags.source, false);
-  add_fields<SummarizeConfig>(app, {.title = "Options"}, command->given);
+  add_fields<tasks::SummarizeConfig>(app, {.title = "Options"}, command->given);
   add_sequence_flags(app, command->flags);
   app.callback([command] { run_summarize(*command); });
 }

@@ -12,6 +12,7 @@
 #include "weft/cli/front/printing/visible_output.h"
 #include "weft/cli/front/short_help.h"
 #include "weft/core/log.h"
+#include "weft/tasks/parameters/text_run.h"
 
 namespace weft::cli {
 void add_task_directory(CLI::App& app, TaskFlags& flags) {
@@ -24,7 +25,7 @@ void add_task_flags(CLI::App& app, TaskFlags& flags, bool windowed) {
   if (!windowed) {
     group.left_out = {"stride"};
   }
-  add_fields<TextRunConfig>(app, group, flags.run);
+  add_fields<tasks::TextRunConfig>(app, group, flags.run);
   add_on_error_flag(app, flags);
   add_encoder_flags(app, flags.encoder);
   add_json_flag(app, flags.json);
@@ -38,15 +39,13 @@ TaskOptions task_options(const TaskFlags& flags, std::optional<models::Head> hea
   if (!flags.out.empty()) {
     check_result_path(flags.out);
   }
-  TextRunConfig config;
+  tasks::TextRunConfig config;
   formats::update_from_json(config, flags.run, command);
   TaskOptions options;
   options.model = tasks::model_options(encoder_settings(flags.encoder, command, flags.directory));
   options.model.head = head;
   options.model.max_length = config.max_length;
-  options.run.truncate = config.truncate;
-  options.run.stride = config.stride;
-  options.run.batch = {config.batch_size, config.batch_tokens};
+  options.run = tasks::run_options(config);
   return options;
 }
 

@@ -8,20 +8,6 @@
 
 namespace weft::cli {
 
-using formats::Json;
-
-Json result_json(const std::string& out, const training::TrainResult& result) {
-  return {{"run", out},
-          {"steps", result.steps},
-          {"tokens", result.tokens},
-          {"seconds", result.seconds},
-          {"loss", result.loss},
-          {"tokens_per_second", result.tokens_per_second},
-          {"dtype", result.dtype},
-          {"best", result.best.empty() ? Json(nullptr) : result.best},
-          {"evaluation", result.evaluation.empty() ? Json(nullptr) : result.evaluation}};
-}
-
 std::string result_text(const std::string& out, const training::TrainResult& result, bool fine_tuned) {
   Rows rows = {{"run", out},
                {"trained", concat(digits(result.steps), " steps, ", digits(result.tokens), " tokens in ",

@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `weft train` prints at the end of a run.
+// What `weft train` prints for people at the end of a run.
 #pragma once
 
 #include <string>
 
-#include "weft/formats/config_json.h"
 #include "weft/training/trainer.h"
 
 namespace weft::cli {
-
-/// For --json.
-formats::Json result_json(const std::string& out, const training::TrainResult& result);
 
 /// A table for people; `fine_tuned`: a task's figures, each under its own name.
 std::string result_text(const std::string& out, const training::TrainResult& result, bool fine_tuned);

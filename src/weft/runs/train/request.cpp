@@ -32,20 +32,27 @@ using checkpoint::Ability;
 using checkpoint::Way;
 using formats::Json;
 
-// The config file's fields, checked by name only, with those that are given laid over them.
+// The names of the fields of every config that a run has.
+std::vector<std::string_view> known_fields() {
+  std::vector<std::string_view> known;
+  for (const auto& names : {field_names<training::TrainerConfig>(), field_names<training::TextConfig>(),
+                            field_names<models::TransformerConfig>(), field_names<fine_tuning::FineTuningConfig>(),
+                            field_names<fine_tuning::DataSettings>(), field_names<fine_tuning::PairConfig>(),
+                            field_names<fine_tuning::RetrievalConfig>(), field_names<training::DistillationConfig>(),
+                            field_names<models::EncoderDecoderConfig>()}) {
+    known.insert(known.end(), names.begin(), names.end());
+  }
+  return known;
+}
+
+// The config file's fields with those that are given laid over them, checked by name only.
 Json merged_fields(const TrainOptions& options) {
   const std::string& file = options.config_file;
+  const std::vector<std::string_view> known = known_fields();
+  formats::check_keys(options.given, "weft train", known, {});
   Json fields = Json::object();
   if (!file.empty()) {
     fields = formats::read_json(named_by_user(file));
-    std::vector<std::string_view> known;
-    for (const auto& names : {field_names<training::TrainerConfig>(), field_names<training::TextConfig>(),
-                              field_names<models::TransformerConfig>(), field_names<fine_tuning::FineTuningConfig>(),
-                              field_names<fine_tuning::DataSettings>(), field_names<fine_tuning::PairConfig>(),
-                              field_names<fine_tuning::RetrievalConfig>(), field_names<training::DistillationConfig>(),
-                              field_names<models::EncoderDecoderConfig>()}) {
-      known.insert(known.end(), names.begin(), names.end());
-    }
     // What a run's own files hold besides fields: they are taken as config files, too.
     const std::initializer_list<std::string_view> written = {"architectures", "model_type", "weft_version",
                                                              "torch_version"};

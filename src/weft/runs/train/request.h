@@ -59,9 +59,9 @@ struct TrainRequest {
 };
 
 /// The runs that the options ask for: one, or one a seed, in the order of the seeds. Errors: UsageError for options
-/// that do not go together; kIo, kFormat for a config file, or a directory to begin with or to resume, that cannot be
-/// read; kArgument for a task or model that a file names wrongly, and for one of several new runs whose directory is
-/// taken.
+/// that do not go together; kFormat for a field that there is not; kIo, kFormat for a config file, or a directory to
+/// begin with or to resume, that cannot be read; kArgument for a task or model that a file names wrongly, and for one
+/// of several new runs whose directory is taken.
 std::vector<TrainRequest> decide(const TrainOptions& options);
 
 }  // namespace weft::runs

@@ -159,6 +159,13 @@ generation::GenerationConfig with_length(generation::GenerationConfig settings,
   return settings;
 }
 
+void write_by(SequenceModel& model, const generation::GenerationConfig& settings) {
+  const std::int64_t start = generation::start_token(settings, model.name);
+  model.writer = make_writer(
+      writing_model(*model.writer).model, settings, start,
+      generation::stop_strings(model.tokenizer->side(text::Side::kTarget), settings.stop_strings), model.products);
+}
+
 SequenceModel open_sequence_model(const checkpoint::OpenedModel& directory, const SequenceModelOptions& options) {
   // What needs no weights comes first.
   directory.need(checkpoint::Ability::kWrite);

@@ -34,6 +34,10 @@ generation::GenerationConfig with_length(generation::GenerationConfig settings,
 /// the model reads, or the settings name no token that a text starts with.
 SequenceModel open_sequence_model(const checkpoint::OpenedModel& directory, const SequenceModelOptions& options);
 
+/// An open model writes by `settings` from now on; its weights stay. Errors: kArgument where they name no token that a
+/// text starts with.
+void write_by(SequenceModel& model, const generation::GenerationConfig& settings);
+
 /// The model and its search as a writer; `start` is the decoder's first token, `products` as in SequenceModel.
 std::shared_ptr<Writer> make_writer(const models::EncoderDecoder& model, const generation::GenerationConfig& config,
                                     std::int64_t start, generation::StopRule stops = {},
