@@ -3,6 +3,7 @@
 // no LibTorch, one that a Python has is opened first; libweft then takes that.
 #include "weft/cli/front/tensor_part.h"
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -10,6 +11,7 @@
 #include <dlfcn.h>
 
 #include "weft/cli/front/libtorch_folders.h"
+#include "weft/cli/front/libtorch_version.h"
 #include "weft/core/error.h"
 
 namespace weft::cli {
@@ -46,15 +48,24 @@ void* open_library() {
   return folders.empty() ? nullptr : library_over(folders.front());
 }
 
+// `library`: libweft, whose symbols are looked for in what it is linked to, too.
+void check_version(void* library) {
+  void* symbol = ::dlsym(library, "aoti_torch_abi_version");
+  if (symbol != nullptr) {
+    check_libtorch_version(reinterpret_cast<std::uint64_t (*)()>(symbol)(), compiled_for());
+  }
+}
+
 const TensorPart& open() {
   // A program that is linked to libweft, or a test that contains it, has the symbol already.
   void* symbol = ::dlsym(RTLD_DEFAULT, "weft_tensor_part");
   if (symbol == nullptr) {
     void* library = open_library();
     symbol = library == nullptr ? nullptr : ::dlsym(library, "weft_tensor_part");
-  }
-  if (symbol == nullptr) {
-    fail_to_open();
+    if (symbol == nullptr) {
+      fail_to_open();
+    }
+    check_version(library);
   }
   return *reinterpret_cast<decltype(&weft_tensor_part)>(symbol)();
 }
