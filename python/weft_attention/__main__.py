@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`python -m weft_attention COMMAND ...` runs the commands of the program `weft` that need no tensors."""
+"""`python -m weft_attention COMMAND ...` is the program `weft` where the package weft-attention-runtime has it; else it
+runs those commands that need no tensors."""
 import importlib.metadata
+import importlib.util
 import sys
 
 from . import _core
@@ -27,13 +29,20 @@ def refuse_tensors(arguments):
     named = next((argument for argument in arguments if not argument.startswith("-")), None)
     if named in _core.tensor_commands():
         here = ", ".join(_core.commands())
-        raise WeftError(f"weft {named} computes with tensors, which needs the whole program; this package has: {here}, version")
+        raise WeftError(
+            f"weft {named} computes with tensors, which needs the whole program (pip install weft-attention-runtime); "
+            f"this package has: {here}, version"
+        )
 
 
 def main(arguments=None):
     arguments = sys.argv[1:] if arguments is None else list(arguments)
     try:
         check_parts(_core.version)
+        if importlib.util.find_spec("weft_attention_runtime") is not None:
+            from weft_attention_runtime._program import main as whole_program
+
+            return whole_program(arguments)
         if arguments[:1] == ["version"]:
             print(versions())
             return 0

@@ -5,7 +5,7 @@ import math
 
 from . import _core
 from ._errors import ArgumentError, PatternError, UnsupportedError
-from ._operators import attend_operator
+from ._operators import attend_operator, ready_operator
 from ._pattern import Pattern, canonical
 
 
@@ -27,7 +27,7 @@ def attend(
     """Attention over the edges of a pattern: for each query the softmax over the keys that it looks at. With gradients.
 
     Args:
-        query: [B, H, Q, D], on the CPU, with any strides; float32, bfloat16 or float16.
+        query: [B, H, Q, D], on the CPU, any strides; float32, bfloat16, float16; float64 with weft-attention-runtime.
         key, value: [B, G, K, D] and [B, G, K, C] of the same dtype; query head h reads head h // (H / G).
         pattern: an expression or a `Pattern`.
         key_keep: bool [B, K], False at padding.
@@ -40,7 +40,7 @@ def attend(
 
     Returns:
         [B, H, Q, C], zeros for a query without edges; with return_lse also the logarithm of the sum of exponentials,
-        float32 [B, H, Q], without gradients.
+        [B, H, Q] in float32 (float64 for float64), without gradients.
 
     Raises:
         PatternError: the expression does not parse (with line and column), or does not fit these lengths and heads.
@@ -64,7 +64,7 @@ def attend(
                 f"query_offset={keys}-{rows} for the last positions of a text, query_offset=0 for the first",
             )
         query_offset = 0
-    distances = None if slopes is None else _alibi(torch, slopes, query_offset, rows, keys)
+    distances = None if slopes is None else _alibi(torch, slopes.to(_sums(torch, query)), query_offset, rows, keys)
     settings = {"key_keep": key_keep, "scale": scale, "dropout_p": dropout_p, "layer": layer, "query_offset": query_offset}
     out, lse = attend_text(query, key, value, text, **settings, distances=distances)
     return (out, lse) if return_lse else out
@@ -80,8 +80,13 @@ def attend_text(query, key, value, text, *, key_keep, scale, dropout_p, layer, q
     scale = 1.0 / math.sqrt(query.shape[3]) if scale is None else float(scale)
     arguments = (query, key, value, key_keep, seed, table, text, query_offset, layer, zero, scale, float(dropout_p))
     if torch.compiler.is_compiling():
-        return torch.ops.weft.attend.default(*arguments)
+        return ready_operator(torch, query.dtype == torch.float64)(*arguments)
     return _called(torch, arguments)
+
+
+def _sums(torch, query):
+    """The dtype that sums are kept in."""
+    return torch.float64 if query.dtype == torch.float64 else torch.float32
 
 
 def _refuse_forward_mode(torch, *tensors):
@@ -96,7 +101,7 @@ def _refuse_forward_mode(torch, *tensors):
 def _called(torch, arguments):
     _refuse_forward_mode(torch, *arguments[:3])
     try:
-        return attend_operator()(*arguments)
+        return attend_operator(arguments[0].dtype == torch.float64)(*arguments)
     except NotImplementedError as error:
         _explain(torch, error, arguments)
         raise
@@ -121,7 +126,7 @@ def _explain(torch, error, arguments):
         _core.check(text, site)
         if _core.needs_input(text):
             raise PatternError(message)
-    if message.startswith(("attend", "pattern", "kernel")):
+    if message.startswith(("attend", "attention", "pattern", "kernel")):
         raise ArgumentError(message) from None
 
 
@@ -136,10 +141,11 @@ def _shapes(*tensors):
 
 
 def _alibi(torch, slopes, offset, rows, keys):
-    """float32 [H, 1, span] of the scores at each distance from query to key, and the entry of distance 0."""
+    """[H, 1, span] of the scores at each distance from query to key, in the dtype of `slopes`, and the entry of distance
+    0."""
     least, most = min(0, offset - keys + 1), max(0, offset + rows - 1)
-    distance = torch.arange(least, most + 1, dtype=torch.float32, device=slopes.device)
-    return slopes.float()[:, None, None] * -distance.abs(), -least
+    distance = torch.arange(least, most + 1, dtype=slopes.dtype, device=slopes.device)
+    return slopes[:, None, None] * -distance.abs(), -least
 
 
 @functools.lru_cache(maxsize=None)

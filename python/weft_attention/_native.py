@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The operators' library: where it is, and whether the PyTorch of this process can load it."""
+"""What is compiled: the operators' library, and whether the PyTorch of this process can load it; and the package
+weft-attention-runtime, which has the rest of Weft."""
 import importlib.metadata
 import pathlib
 import threading
@@ -56,6 +57,20 @@ def _load(torch):
         torch.ops.load_library(str(_LIBRARY))
     except OSError as error:
         raise UnsupportedError(f"PyTorch {torch.__version__} cannot load {_LIBRARY}: {error}") from None
+
+
+def load_runtime(what):
+    """The module weft_attention_runtime._runtime, over the PyTorch of this process. Raises UnsupportedError of one line,
+    which begins with `what` is asked for, where it is not installed, or is for other versions."""
+    try:
+        import weft_attention_runtime
+    except ModuleNotFoundError as error:
+        if error.name != "weft_attention_runtime":
+            raise
+        raise UnsupportedError(
+            f"{what} needs the package weft-attention-runtime, which is not installed", "pip install weft-attention-runtime"
+        ) from None
+    return weft_attention_runtime.load()
 
 
 def check_parts(version):

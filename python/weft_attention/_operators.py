@@ -1,40 +1,60 @@
 # SPDX-License-Identifier: Apache-2.0
 """What PyTorch has to know of weft::attend besides its numbers: shapes while a model is traced, gradients, what becomes
-of a call under vmap and autocast, and that second derivatives are refused."""
+of a call under vmap and autocast, and that second derivatives are refused. The same of weft::attend_general, which is
+weft::attend for float64 and comes with the package weft-attention-runtime."""
 import functools
 import threading
 
 from ._errors import UnsupportedError
-from ._native import load_operators
+from ._native import load_operators, load_runtime
 
 _lock = threading.Lock()
-_registered = []  # keeps the registrations alive
+_registered = {}  # keeps the registrations alive
 
 
 @functools.lru_cache(maxsize=None)
-def attend_operator():
-    """torch.ops.weft.attend with all that belongs to it. Raises UnsupportedError where PyTorch is missing or too old."""
+def attend_operator(general=False):
+    """torch.ops.weft.attend, or attend_general, with all that belongs to it. Raises UnsupportedError where PyTorch is
+    missing or too old, or the package of the general one is."""
     load_operators()
+    if general:
+        load_runtime("attend in float64")
     import torch
 
+    name = "attend_general" if general else "attend"
     with _lock:
-        if not _registered:
-            _register(torch)
-    return torch.ops.weft.attend.default
+        if name not in _registered:
+            _registered[name] = _register(torch, name)
+    return getattr(torch.ops.weft, name).default
 
 
-def _register(torch):
-    torch.library.register_fake("weft::attend", functools.partial(_fake_attend, torch))
-    torch.library.register_fake("weft::attend_backward", functools.partial(_fake_backward, torch))
-    torch.library.register_autograd(
-        "weft::attend", functools.partial(_backward, torch), setup_context=functools.partial(_save, torch)
-    )
-    torch.library.register_autograd("weft::attend_backward", _refuse_second_derivative, setup_context=_save_nothing)
-    torch.library.register_vmap("weft::attend", functools.partial(_vmap_attend, torch))
-    torch.library.register_vmap("weft::attend_backward", functools.partial(_vmap_backward, torch))
+def ready_operator(torch, general):
+    """The same for a function that is traced."""
+    _make_ready(general)
+    return torch.ops.weft.attend_general.default if general else torch.ops.weft.attend.default
+
+
+def _make_ready(general):
+    attend_operator(general)
+    return True
+
+
+_make_ready._dynamo_marked_constant = True  # Dynamo calls it while it traces, and traces nothing of it
+
+
+def _register(torch, name):
+    backward = getattr(torch.ops.weft, f"{name}_backward").default
+    torch.library.register_fake(f"weft::{name}", functools.partial(_fake_attend, torch))
+    torch.library.register_fake(f"weft::{name}_backward", functools.partial(_fake_backward, torch))
+    torch.library.register_autograd(f"weft::{name}", functools.partial(_backward, backward), setup_context=_save)
+    torch.library.register_autograd(f"weft::{name}_backward", _refuse_second_derivative, setup_context=_save_nothing)
+    forward = getattr(torch.ops.weft, name).default
+    torch.library.register_vmap(f"weft::{name}", functools.partial(_vmap_attend, forward))
+    torch.library.register_vmap(f"weft::{name}_backward", functools.partial(_vmap_backward, backward))
     library = torch.library.Library("weft", "IMPL")
-    library.impl("attend", functools.partial(_autocast, torch), "AutocastCPU")
-    _registered.append(library)
+    if name == "attend":  # float64 stays what it is under autocast, as in PyTorch's own operators
+        library.impl("attend", functools.partial(_autocast, torch), "AutocastCPU")
+    return library
 
 
 def _empty_heads(tensor, heads, rows, columns):
@@ -45,7 +65,8 @@ def _empty_heads(tensor, heads, rows, columns):
 def _fake_attend(torch, query, key, value, *rest):
     batch, heads, rows, _ = query.shape
     out = _empty_heads(query, heads, rows, value.shape[3])
-    return out, query.new_empty(batch, heads, rows, dtype=torch.float32)
+    sums = torch.float64 if query.dtype == torch.float64 else torch.float32
+    return out, query.new_empty(batch, heads, rows, dtype=sums)
 
 
 def _fake_backward(torch, output_gradient, query, key, value, *rest):
@@ -55,7 +76,7 @@ def _fake_backward(torch, output_gradient, query, key, value, *rest):
     return (*gradients, table)
 
 
-def _save(torch, ctx, inputs, output):
+def _save(ctx, inputs, output):
     query, key, value, key_keep, seed, distances, *ctx.settings = inputs
     out, log_sum_exp = output
     ctx.save_for_backward(query, key, value, out, log_sum_exp, key_keep, seed, distances)
@@ -63,12 +84,12 @@ def _save(torch, ctx, inputs, output):
     ctx.set_materialize_grads(False)
 
 
-def _backward(torch, ctx, gradient, _):
+def _backward(operator, ctx, gradient, _):
     inputs = 12
     if gradient is None:
         return (None,) * inputs
     query, key, value, out, log_sum_exp, key_keep, seed, distances = ctx.saved_tensors
-    query_gradient, key_gradient, value_gradient, table_gradient = torch.ops.weft.attend_backward(
+    query_gradient, key_gradient, value_gradient, table_gradient = operator(
         gradient, query, key, value, out, log_sum_exp, key_keep, seed, distances, *ctx.settings
     )
     table_gradient = table_gradient if distances is not None else None
@@ -107,19 +128,19 @@ def _refuse_mapped_parts(dimensions):
         raise UnsupportedError("vmap of attend over its seed or its table of distances is not there; map over queries")
 
 
-def _vmap_attend(torch, info, in_dims, *arguments):
+def _vmap_attend(operator, info, in_dims, *arguments):
     _refuse_mapped_parts(in_dims[4:6])
     size = info.batch_size
     parts = [_folded(part, dimension, size) for part, dimension in zip(arguments[:4], in_dims[:4])]
-    out, log_sum_exp = torch.ops.weft.attend.default(*parts, *arguments[4:])
+    out, log_sum_exp = operator(*parts, *arguments[4:])
     return (out.unflatten(0, (size, -1)), log_sum_exp.unflatten(0, (size, -1))), (0, 0)
 
 
-def _vmap_backward(torch, info, in_dims, *arguments):
+def _vmap_backward(operator, info, in_dims, *arguments):
     _refuse_mapped_parts(in_dims[7:9])
     if arguments[8] is not None:
         raise UnsupportedError("the gradient of a table of distances under vmap is not there; loop over the batch")
     size = info.batch_size
     parts = [_folded(part, dimension, size) for part, dimension in zip(arguments[:7], in_dims[:7])]
-    query, key, value, table = torch.ops.weft.attend_backward.default(*parts, *arguments[7:])
+    query, key, value, table = operator(*parts, *arguments[7:])
     return tuple(part.unflatten(0, (size, -1)) for part in (query, key, value)) + (table,), (0, 0, 0, None)

@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""weft_attention.attend against dense float64: 500 random calls with their gradients; what PyTorch asks of an operator; and what is refused."""
+"""weft_attention.attend against dense float64: 500 random calls with their gradients; float64 itself, by the package weft_attention_runtime;
+what PyTorch asks of an operator; and what is refused."""
 import os
 import pathlib
 import pickle
 import random
 import sys
 import unittest
+import unittest.mock
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 if "WEFT_BINARY" in os.environ:
@@ -118,10 +120,87 @@ class AttendTest(unittest.TestCase):
             (ValueError, "need query_offset", lambda: weft.attend(query[:, :, :3], key, value, "causal")),
             (ValueError, "key_keep must be bool", lambda: weft.attend(query, key, value, "full", key_keep=torch.ones(2, 80))),
             (ValueError, "heads, length", lambda: weft.attend(query[0], key, value, "full")),
-            (NotImplementedError, "float32, bfloat16 or float16", lambda: weft.attend(query.double(), key.double(), value.double(), "full")),
+            (NotImplementedError, "float32, bfloat16 or float16", lambda: weft.attend(query.int(), key.int(), value.int(), "full")),
         ):
             with self.subTest(text), self.assertRaisesRegex(error, text):
                 call()
+
+    def test_float64(self):
+        generator = torch.Generator().manual_seed(1)
+        for pattern, queries, keys, offset in (("causal & window(7) | global(0)", 70, 70, 0), ("heads(full, window(3))", 5, 70, 65), ("causal", 1, 9, 8)):
+            with self.subTest(pattern):
+                given = [torch.randn(2, heads, length, 6, dtype=torch.float64, generator=generator, requires_grad=True)
+                         for heads, length in ((4 if "heads" not in pattern else 2, queries), (2, keys), (2, keys))]  # fmt: skip
+                keep = torch.rand(2, keys, generator=generator) > 0.2
+                out, lse = weft.attend(*given, pattern, key_keep=keep, query_offset=offset, return_lse=True)
+                self.assertEqual((out.dtype, lse.dtype), (torch.float64, torch.float64))
+                self.check(out.detach(), dense(*given, pattern, keep=keep, offset=offset, scale=6**-0.5).detach(), 1e-14, pattern)
+        small = [part.detach()[:1, :, :7].requires_grad_() for part in given]
+        slopes = torch.tensor([0.5, 0.25, 0.125, 0.1], dtype=torch.float64)
+        query = torch.randn(1, 4, 7, 6, dtype=torch.float64, requires_grad=True)
+        self.assertTrue(torch.autograd.gradcheck(
+            lambda *parts: weft.attend(*parts, "causal & window(3) | global(0)", key_keep=keep[:1, :7], slopes=slopes), (query, *small[1:])))
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            self.assertEqual(weft.attend(query, *small[1:], "causal").dtype, torch.float64)
+
+    def test_pytorch_finds_the_operator_of_float64_whole(self):
+        query, key, value = (part.detach().double() for part in inputs(length=20))
+        weft.attend(query, key, value, "full")
+        settings = ("window(20)", 0, 0, 0, 0.25, 0.0)
+        given = [part.requires_grad_() for part in (query.clone(), key.clone(), value.clone())]
+        torch.library.opcheck(torch.ops.weft.attend_general.default, (*given, None, None, None, *settings))
+        out, lse = torch.ops.weft.attend_general(query, key, value, None, None, None, *settings)
+        torch.library.opcheck(
+            torch.ops.weft.attend_general_backward.default, (torch.randn_like(out), query, key, value, out, lse, None, None, None, *settings))
+        compiled = torch.compile(weft.Attend("causal & window(4)"), fullgraph=True, backend="aot_eager")
+        self.assertTrue(torch.equal(compiled(query, key, value), weft.attend(query, key, value, "causal & window(4)")))
+
+    def test_libweft_has_the_same_bits(self):
+        weft.attend(*(part.double() for part in inputs()), "full")
+        for dtype in TOLERANCES:
+            query, key, value = (part.detach().to(dtype) for part in inputs())
+            settings = (torch.rand(2, 80) > 0.2, None, None, "causal & window(16) | global(0)", 0, 0, 0, 0.25, 0.0)
+            results = []
+            for name in ("attend", "attend_general"):
+                out, lse = getattr(torch.ops.weft, name)(query, key, value, *settings)
+                backward = getattr(torch.ops.weft, f"{name}_backward")
+                results.append([out, lse, *backward(torch.ones_like(out), query, key, value, out, lse, *settings)])
+            for left, right in zip(*results, strict=True):
+                self.assertTrue(torch.equal(left, right), dtype)
+
+    def test_a_mask_that_is_no_expression_in_float64(self):
+        query, key, value = (part.detach() for part in inputs(length=64))
+        weft.attend(query, key, value, "full")
+        bits = torch.tensor([(1 << min(row, 62)) | 1 for row in range(64)])  # each query sees the first key and its own
+        bits[63] = -(1 << 63) | 1
+        torch.ops.weft.keep_layout(torch.tensor([0, 1]), torch.zeros(1, dtype=torch.int32), torch.zeros(1, dtype=torch.int32), bits, "diagonal", 64, 64)
+        settings = (None, None, None, "kept:diagonal", 0, 0, 0, 0.25, 0.0)
+        out, _ = torch.ops.weft.attend(query, key, value, *settings)
+        weft.attend(query.double(), key.double(), value.double(), "full")
+        exact, _ = torch.ops.weft.attend_general(query.double(), key.double(), value.double(), *settings)
+        self.check(out, exact, 2e-6, "kept")
+        with self.assertRaisesRegex(RuntimeError, "no layout is kept as"):
+            torch.ops.weft.attend_general(query.double(), key.double(), value.double(), None, None, None, "kept:other", *settings[4:])
+
+    def test_a_child_of_a_process_with_threads_does_not_hang_in_float64(self):
+        given = [part.detach().double() for part in inputs(length=600)]
+        torch.set_num_threads(2)
+        self.addCleanup(torch.set_num_threads, 1)
+        expected = weft.attend(*given, "window(64)")[0, 0, 3]
+        child = os.fork()
+        if child == 0:
+            os._exit(0 if torch.allclose(weft.attend(*given, "window(64)")[0, 0, 3], expected) and torch.get_num_threads() == 1 else 1)
+        self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), 0)
+        self.assertEqual(torch.get_num_threads(), 2)
+
+    def test_float64_without_its_package(self):
+        from weft_attention import _operators
+
+        _operators.attend_operator.cache_clear()
+        query, key, value = (part.double() for part in inputs())
+        with unittest.mock.patch.dict(sys.modules, {"weft_attention_runtime": None}):
+            with self.assertRaisesRegex(weft.UnsupportedError, "^attend in float64 needs the package weft-attention-runtime"):
+                weft.attend(query, key, value, "full")
 
     def test_vmap_autocast_and_checkpoint(self):
         query, key, value = (part.detach() for part in inputs())

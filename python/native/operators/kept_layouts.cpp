@@ -102,6 +102,14 @@ attention::LayoutPtr with_heads(const attention::Layout& layout, std::int64_t he
   return std::make_shared<const attention::Layout>(std::move(blocks));
 }
 
+// Called with the lock held.
+attention::LayoutPtr find_or_fail(std::string_view name, std::int64_t heads) {
+  attention::LayoutPtr layout = kept_layouts().find(name, heads);
+  require(layout != nullptr, "attend: no layout is kept as ", quote(name),
+          "; a mask that was read is dropped when 512 MB of others came after it");
+  return layout;
+}
+
 }  // namespace
 
 void keep_layout(const std::string& name, const KeptBlocks& kept) {
@@ -126,9 +134,7 @@ void keep_layout(const std::string& name, const KeptBlocks& kept) {
 
 attention::LayoutPtr kept_layout(std::string_view name, const pattern::Site& site) {
   const std::lock_guard lock(kept_layouts().mutex);
-  attention::LayoutPtr layout = kept_layouts().find(name, site.heads);
-  require(layout != nullptr, "attend: no layout is kept as ", quote(name),
-          "; a mask that was read is dropped when 512 MB of others came after it");
+  attention::LayoutPtr layout = find_or_fail(name, site.heads);
   const pattern::BlockLayout& blocks = layout->blocks();
   require(blocks.query_length == site.query_length && blocks.key_length == site.key_length,
           "attend: the kept layout has ", blocks.query_length, " queries and ", blocks.key_length,
@@ -138,6 +144,16 @@ attention::LayoutPtr kept_layout(std::string_view name, const pattern::Site& sit
     kept_layouts().add({std::string(name), layout});
   }
   return layout;
+}
+
+bool is_kept(std::string_view name) {
+  const std::lock_guard lock(kept_layouts().mutex);
+  return kept_layouts().find(name, 1) != nullptr;
+}
+
+attention::LayoutPtr kept_layout(std::string_view name) {
+  const std::lock_guard lock(kept_layouts().mutex);
+  return find_or_fail(name, 1);
 }
 
 }  // namespace weft::python

@@ -31,4 +31,9 @@ void keep_layout(const std::string& name, const KeptBlocks& blocks);
 /// Errors: kArgument where no layout of that name is there, or one of other lengths.
 attention::LayoutPtr kept_layout(std::string_view name, const pattern::Site& site);
 
+bool is_kept(std::string_view name);
+
+/// The layout of that name for any number of heads. Errors: kArgument where none is there.
+attention::LayoutPtr kept_layout(std::string_view name);
+
 }  // namespace weft::python

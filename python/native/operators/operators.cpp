@@ -2,9 +2,12 @@
 // weft::attend and weft::attend_backward for PyTorch, by its stable ABI: one file serves every version from 2.11 on.
 // What they look like while a model is traced, and their gradients, are in weft_attention/_operators.py.
 #include <torch/csrc/stable/library.h>
+#include <torch/csrc/stable/ops.h>
 
+#include <algorithm>
 #include <span>
 #include <tuple>
+#include <vector>
 
 #include "call.h"
 #include "kept_layouts.h"
@@ -49,6 +52,25 @@ void keep_layout_operator(Tensor row_begin, Tensor key_block, Tensor kind, Tenso
                      numbers<std::int64_t>(mask_bits, ScalarType::Long, "mask_bits"), query_length, key_length});
 }
 
+template <typename To, typename From>
+Tensor copied(const std::vector<From>& numbers, torch::headeronly::ScalarType type) {
+  static_assert(sizeof(To) == sizeof(From));
+  const std::vector<std::int64_t> sizes = {static_cast<std::int64_t>(numbers.size())};
+  Tensor tensor = torch::stable::empty(sizes, type);
+  std::copy(numbers.begin(), numbers.end(), static_cast<To*>(tensor.mutable_data_ptr()));
+  return tensor;
+}
+
+std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor> kept_layout_operator(std::string name) {
+  using torch::headeronly::ScalarType;
+  const attention::LayoutPtr layout = kept_layout(name);
+  const pattern::BlockLayout& blocks = layout->blocks();
+  const std::vector<std::int64_t> lengths = {blocks.query_length, blocks.key_length};
+  return {copied<std::int64_t>(blocks.row_begin, ScalarType::Long),
+          copied<std::int32_t>(blocks.key_block, ScalarType::Int), copied<std::int32_t>(blocks.kind, ScalarType::Int),
+          copied<std::int64_t>(blocks.mask_bits, ScalarType::Long), copied<std::int64_t>(lengths, ScalarType::Long)};
+}
+
 }  // namespace
 }  // namespace weft::python
 
@@ -64,10 +86,16 @@ STABLE_TORCH_LIBRARY_FRAGMENT(weft, library) {
   library.def(
       "keep_layout(Tensor row_begin, Tensor key_block, Tensor kind, Tensor mask_bits, str name, int query_length, int "
       "key_length) -> ()");
+  library.def("kept_layout(str name) -> (Tensor, Tensor, Tensor, Tensor, Tensor)");
 }
 
 STABLE_TORCH_LIBRARY_IMPL(weft, CPU, library) {
   library.impl("attend", TORCH_BOX(&weft::python::attend_operator));
   library.impl("attend_backward", TORCH_BOX(&weft::python::attend_backward_operator));
   library.impl("keep_layout", TORCH_BOX(&weft::python::keep_layout_operator));
+}
+
+// No argument is a tensor, so that no device chooses.
+STABLE_TORCH_LIBRARY_IMPL(weft, CompositeExplicitAutograd, library) {
+  library.impl("kept_layout", TORCH_BOX(&weft::python::kept_layout_operator));
 }

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+// The pieces of the module _runtime: what needs libweft, and with it the PyTorch of the process.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+namespace weft::python {
+
+/// What the module was built with: `torch`, the version of LibTorch.
+void bind_build(nanobind::module_& module);
+
+}  // namespace weft::python
