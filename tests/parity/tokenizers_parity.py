@@ -71,6 +71,7 @@ def made_cases(data):
     t5, bytes_too = vocabularies.t5(data), vocabularies.t5(data, byte_fallback=True)
     with tempfile.TemporaryDirectory() as folder:
         nllb = vocabularies.nllb(data, pathlib.Path(folder))
+    deberta = vocabularies.deberta(data)
     return {
         "mpnet": (MPNetTokenizer, {"vocab.txt": vocabularies.mpnet((released / "bert-base-uncased-vocab.txt").read_bytes())}
                   | {"tokenizer_config.json": {"tokenizer_class": "MPNetTokenizer"}}),
@@ -84,6 +85,9 @@ def made_cases(data):
         "mbart-trained": (vocabularies.MBart, fairseq | {"tokenizer_config.json": {"tokenizer_class": "MBartTokenizer", "src_lang": "cs_CZ"}}),
         "mbart50-trained": (MBart50Tokenizer, fairseq | {"tokenizer_config.json": {"tokenizer_class": "MBart50Tokenizer", "src_lang": "fr_XX"}}),
         "nllb": (NllbTokenizer, nllb),
+        "eurobert": (PreTrainedTokenizerFast, vocabularies.eurobert(data)),
+        "deberta": (vocabularies.DebertaV2, deberta | {"tokenizer_config.json": {"do_lower_case": False, "vocab_type": "spm"}}),
+        "deberta-rules": (vocabularies.DebertaV2, deberta | {"tokenizer_config.json": {"do_lower_case": True, "split_by_punct": True}}),
     }
 
 

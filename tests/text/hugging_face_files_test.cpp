@@ -25,7 +25,7 @@ const AddedToken& mask_of(const TokenizerSettings& settings) {
 
 TEST(TokenizerSettings, NothingSaysNothing) {
   const TokenizerSettings settings = read({});
-  EXPECT_TRUE(settings.lower_case);
+  EXPECT_FALSE(settings.lower_case.has_value());
   EXPECT_TRUE(settings.chinese_characters);
   EXPECT_FALSE(settings.strip_accents.has_value());
   EXPECT_EQ(settings.maximum_length, 0);
@@ -37,7 +37,7 @@ TEST(TokenizerSettings, FieldsOfTheConfig) {
       R"({"tokenizer_class": "BertTokenizer", "do_lower_case": false, "strip_accents": true, "model_max_length": 512,
           "tokenize_chinese_chars": false, "add_prefix_space": true, "trim_offsets": false, "mask_token": "[M]"})");
   EXPECT_EQ(settings.tokenizer_class, "BertTokenizer");
-  EXPECT_FALSE(settings.lower_case);
+  EXPECT_EQ(settings.lower_case, false);
   EXPECT_FALSE(settings.chinese_characters);
   EXPECT_FALSE(settings.trim_offsets);
   EXPECT_EQ(settings.strip_accents, true);

@@ -157,8 +157,8 @@ TEST_F(Hostile, TokensThatAreNotUtf8) {
 }
 
 TEST_F(Hostile, SentencePieceModels) {
-  for (const auto& [family, file] :
-       {std::pair{"big_bird", "spiece.model"}, std::pair{"camembert", "sentencepiece.bpe.model"}}) {
+  for (const auto& [family, file] : {std::pair{"big_bird", "spiece.model"}, std::pair{"deberta", "spm.model"},
+                                     std::pair{"camembert", "sentencepiece.bpe.model"}}) {
     copy(family);
     const std::string whole = read_file(kFixtures / family / file);
     for (std::size_t size = 1; size < whole.size(); size += 37) {

@@ -191,7 +191,7 @@ TEST_P(Family, ServesSeveralThreads) {
 
 INSTANTIATE_TEST_SUITE_P(HuggingFace, Family,
                          ::testing::Values("bert", "roberta", "big_bird", "json", "xlm_roberta", "camembert",
-                                           "modernbert", "mpnet"),
+                                           "modernbert", "mpnet", "deberta"),
                          [](const auto& info) { return std::string(info.param); });
 
 // Copies a fixture's tokeniser and lays tokenizer_config.json over it.
@@ -285,6 +285,26 @@ TEST(HuggingFace, ClassesOfOtherFamilies) {
   EXPECT_EQ(HuggingFaceTokenizer(directory.path()).type_ids(), false);
   write_file_atomically(directory / "tokenizer_config.json", R"({"tokenizer_class": "FunnelTokenizer"})");
   expect_error(ErrorKind::kUnsupported, {"'FunnelTokenizer'", "tokenizer.json only"},
+               [&] { HuggingFaceTokenizer(directory.path()); });
+}
+
+TEST(HuggingFace, WhatTheSettingsOfDebertaSay) {
+  const auto plain = with_settings("deberta", "{}");
+  EXPECT_EQ(plain->special(SpecialRole::kMask), plain->vocabulary_size() - 1) << "behind the pieces";
+  EXPECT_EQ(plain->special(SpecialRole::kUnknown), 3);
+  EXPECT_EQ(with_settings("deberta", R"({"tokenizer_class": "DebertaV2TokenizerFast"})")->type_ids(), true);
+  const auto lower = with_settings("deberta", R"({"do_lower_case": true})");
+  EXPECT_NE(plain->encode("The loom"), plain->encode("the loom"));
+  EXPECT_EQ(lower->encode("The loom"), plain->encode("the loom"));
+  const auto split = with_settings("deberta", R"({"split_by_punct": true})");
+  EXPECT_EQ(plain->encode("loom...").size() + 2, split->encode("loom...").size()) << "each of the three by itself";
+}
+
+TEST(HuggingFace, ADebertaOfAnotherKindIsRefused) {
+  const TemporaryDirectory directory;
+  write_file_atomically(directory / "spm.model", read_file(kHuggingFace / "deberta/spm.model"));
+  write_file_atomically(directory / "tokenizer_config.json", R"({"tokenizer_class": "AlbertTokenizer"})");
+  expect_error(ErrorKind::kUnsupported, {"'AlbertTokenizer'", "tokenizer.json only"},
                [&] { HuggingFaceTokenizer(directory.path()); });
 }
 

@@ -20,6 +20,7 @@ inline constexpr std::array kHuggingFaceTokenizerFiles{
     "merges.txt",
     "spiece.model",
     "sentencepiece.bpe.model",
+    "spm.model",
 };
 
 /// Writes the file `name` of the directory `from` into the directory `to`, under the name `as` where that is given;

@@ -28,9 +28,9 @@ constexpr std::array kWeightForms{
     WeightForm{"model.safetensors", "", ""}, WeightForm{"model.safetensors.index.json", "model-", ".safetensors"},
     WeightForm{"pytorch_model.bin", "", ""}, WeightForm{"pytorch_model.bin.index.json", "pytorch_model-", ".bin"}};
 
-constexpr std::array<std::string_view, 7> kTokenizerSigns{
-    "tokenizer.json",          "vocab.json", "vocab.txt",      "spiece.model",
-    "sentencepiece.bpe.model", "source.spm", "tokenizer.model"};
+constexpr std::array<std::string_view, 8> kTokenizerSigns{
+    "tokenizer.json",          "vocab.json", "vocab.txt",       "spiece.model",
+    "sentencepiece.bpe.model", "source.spm", "tokenizer.model", "spm.model"};
 
 bool is_small_file(std::string_view name) {
   constexpr std::array<std::string_view, 4> kEnds{".json", ".txt", ".model", ".spm"};

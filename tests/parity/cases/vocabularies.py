@@ -7,11 +7,14 @@ import tempfile
 
 import sentencepiece
 from sentencepiece.sentencepiece_model_pb2 import ModelProto
-from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
-from transformers import MBartTokenizer, NllbTokenizer
+from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
+from transformers import DebertaV2Tokenizer, MBartTokenizer, NllbTokenizer
+from transformers.convert_slow_tokenizer import DebertaV2Converter
 
 RULES = [("Ａ", "A"), ("ﬁ", "fi"), ("…", "..."), ("\u3000", " "), ("\t", " "), ("\n", " "), ("½", "1/2"), ("\u200b", " ")]
 CAPTIONS = 4000  # of each language
+# How Llama 3 and EuroBERT cut words: endings, letters, up to three digits, other signs, white space.
+LLAMA_WORDS = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
 
 
 def train(lines, size, kind="unigram", **settings):
@@ -71,6 +74,23 @@ class MBart:
         return tokenizer
 
 
+class DebertaV2:
+    """DebertaV2Tokenizer with the rules of its own converter: since release 5 it composes characters in place of the map of the model's file."""
+
+    @staticmethod
+    def from_pretrained(directory):
+        tokenizer = DebertaV2Tokenizer.from_pretrained(directory)
+        converter = DebertaV2Converter.__new__(DebertaV2Converter)  # its constructor wants a tokeniser of release 4
+        converter.original_tokenizer = tokenizer
+        tokenizer.backend_tokenizer.normalizer = converter.normalizer(ModelProto.FromString((directory / "spm.model").read_bytes()))
+        return tokenizer
+
+
+def deberta(data):
+    """A trained model with the first pieces of the published ones."""
+    return {"spm.model": pieces_of_captions(data, pad_id=0, bos_id=1, eos_id=2, unk_id=3, pad_piece="[PAD]", bos_piece="[CLS]", eos_piece="[SEP]", unk_piece="[UNK]")}
+
+
 def mpnet(words):
     """MPNet's order of BERT's vocabulary."""
     return b"".join(token + b"\n" for token in [b"<s>", b"<pad>", b"</s>", b"<unk>", *words.split(b"\n")[:-1], b"<mask>"])
@@ -89,5 +109,22 @@ def modernbert(vocabulary, merges):
     ends = [(mark, tokenizer.token_to_id(mark)) for mark in ("[CLS]", "[SEP]")]
     tokenizer.post_processor = processors.TemplateProcessing(single="[CLS] $A [SEP]", pair="[CLS] $A [SEP] $B:1 [SEP]:1", special_tokens=ends)
     names = {"unk_token": "[UNK]", "cls_token": "[CLS]", "sep_token": "[SEP]", "pad_token": "[PAD]", "mask_token": "[MASK]"}
+    settings = names | {"tokenizer_class": "PreTrainedTokenizerFast", "model_input_names": ["input_ids", "attention_mask"], "model_max_length": 8192}
+    return {"tokenizer.json": tokenizer.to_str().encode(), "tokenizer_config.json": settings}
+
+
+def eurobert(data):
+    """Byte pairs of words as Llama 3 cuts them, whole words first, between its marks; trained on captions."""
+    tokenizer = Tokenizer(models.BPE(ignore_merges=True))
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.Split(Regex(LLAMA_WORDS), "isolated"), pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)])
+    tokenizer.decoder = decoders.ByteLevel()
+    trainer = trainers.BpeTrainer(vocab_size=6000, initial_alphabet=pre_tokenizers.ByteLevel.alphabet(), show_progress=False)
+    tokenizer.train_from_iterator(captions(data), trainer)
+    marks = ["<|begin_of_text|>", "<|end_of_text|>", "<|mask|>", "<|parallel_sep|>", "<|pad|>"]
+    tokenizer.add_special_tokens([AddedToken(mark, normalized=False, special=True, lstrip=mark == "<|mask|>") for mark in marks])
+    first, last = ((mark, tokenizer.token_to_id(mark)) for mark in marks[:2])
+    frame = processors.TemplateProcessing(single=f"{marks[0]} $A {marks[1]}", pair=f"{marks[0]} $A {marks[1]} $B:1 {marks[1]}:1", special_tokens=[first, last])
+    tokenizer.post_processor = processors.Sequence([processors.ByteLevel(trim_offsets=True), frame])
+    names = {"bos_token": marks[0], "eos_token": marks[1], "mask_token": marks[2], "pad_token": marks[4], "cls_token": marks[0], "sep_token": marks[1]}
     settings = names | {"tokenizer_class": "PreTrainedTokenizerFast", "model_input_names": ["input_ids", "attention_mask"], "model_max_length": 8192}
     return {"tokenizer.json": tokenizer.to_str().encode(), "tokenizer_config.json": settings}

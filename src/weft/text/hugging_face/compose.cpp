@@ -75,7 +75,7 @@ std::string word_pieces(const TokenIds& ids, const TokenizerSettings& settings, 
                         {"clean_text", true},
                         {"handle_chinese_chars", settings.chinese_characters},
                         {"strip_accents", strip},
-                        {"lowercase", settings.lower_case}}},
+                        {"lowercase", settings.lower_case.value_or(true)}}},
                       {"pre_tokenizer", {{"type", "BertPreTokenizer"}}},
                       {"post_processor", processor},
                       {"decoder", {{"type", "WordPiece"}, {"prefix", "##"}, {"cleanup", true}}}};

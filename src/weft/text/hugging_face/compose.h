@@ -28,6 +28,8 @@ std::string compose_words(std::string_view vocabulary, TokenizerSettings& settin
 /// Of SentencePiece models. Errors: kUnsupported, too, for a model of another kind than unigram, but for NLLB.
 std::string compose_big_bird(std::string_view model, TokenizerSettings& settings, std::string_view where);
 std::string compose_xlm_roberta(std::string_view model, TokenizerSettings& settings, std::string_view where);
+/// DeBERTa's: the model's pieces with their ids, and `[MASK]` behind them.
+std::string compose_deberta(std::string_view model, TokenizerSettings& settings, std::string_view where);
 /// T5's: behind the pieces the tokens `<extra_id_99>` to `<extra_id_0>`, as many as the settings say, where the model
 /// has none itself.
 std::string compose_t5(std::string_view model, TokenizerSettings& settings, std::string_view where);

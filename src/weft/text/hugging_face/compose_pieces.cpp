@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// SentencePiece models of BigBird, T5, XLM-RoBERTa, mBART, NLLB and CamemBERT as a tokenizer.json. In those of the last
-// four a family's own tokens replace the model's first pieces and shift the ids of the others, as in fairseq, where
-// they were trained.
+// SentencePiece models of BigBird, DeBERTa, T5, XLM-RoBERTa, mBART, NLLB and CamemBERT as a tokenizer.json. In those of
+// the last four a family's own tokens replace the model's first pieces and shift the ids of the others, as in fairseq,
+// where they were trained.
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -260,6 +260,37 @@ std::string compose_big_bird(std::string_view model, TokenizerSettings& settings
                       {"post_processor", bert_processor(settings, added)},
                       {"decoder", metaspace(settings)}};
   return assemble(parts, added, unigram_text(unknown_place(pieces, name_of(settings, SpecialRole::kUnknown)), entries));
+}
+
+// By the model's own character map, which the published models learned with. Release 5 of transformers composes
+// characters (NFC) in its place, which gives other ids.
+std::string compose_deberta(std::string_view model, TokenizerSettings& settings, std::string_view where) {
+  check_unigram(model, "DeBERTa's", kSaveOnce, where);
+  name_roles(settings, {"[CLS]", "[SEP]", "[UNK]", "[SEP]", "[PAD]", "[CLS]", "[MASK]"});
+  const SentencePieceModel found(model, where);
+  settings.extra = declared_tokens(found.pieces);
+  const AddedTokens added(settings, ids_of(found.pieces, where), where);
+  Json rules = Json::array();
+  if (settings.lower_case.value_or(false)) {
+    rules.push_back({{"type", "Lowercase"}});
+  }
+  rules.push_back({{"type", "Strip"}, {"strip_left", true}, {"strip_right", true}});
+  if (!found.normalizer.character_map.empty()) {
+    rules.push_back(
+        {{"type", "Precompiled"}, {"precompiled_charsmap", formats::base64(found.normalizer.character_map)}});
+  }
+  rules.push_back({{"type", "Replace"}, {"pattern", {{"Regex", " {2,}"}}}, {"content", " "}});
+  Json cuts = Json::array();
+  if (settings.split_punctuation) {
+    cuts.push_back({{"type", "Punctuation"}, {"behavior", "Isolated"}});
+  }
+  cuts.push_back(metaspace(settings));
+  const Json parts = {{"normalizer", {{"type", "Sequence"}, {"normalizers", rules}}},
+                      {"pre_tokenizer", {{"type", "Sequence"}, {"pretokenizers", cuts}}},
+                      {"post_processor", bert_processor(settings, added)},
+                      {"decoder", metaspace(settings)}};
+  return assemble(parts, added,
+                  unigram_text(static_cast<std::size_t>(found.unknown), pieces_text(found.pieces, where)));
 }
 
 std::string compose_t5(std::string_view model, TokenizerSettings& settings, std::string_view where) {

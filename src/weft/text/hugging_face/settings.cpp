@@ -31,7 +31,8 @@ class SettingsReader {
     const Json config = object(kConfig);
     settings_.tokenizer_class = string(config, "tokenizer_class");
     settings_.maximum_length = maximum_length(config);
-    settings_.lower_case = boolean(config, "do_lower_case").value_or(true);
+    settings_.lower_case = boolean(config, "do_lower_case");
+    settings_.split_punctuation = boolean(config, "split_by_punct").value_or(false);
     settings_.chinese_characters = boolean(config, "tokenize_chinese_chars").value_or(true);
     settings_.strip_accents = boolean(config, "strip_accents");
     settings_.prefix_space = boolean(config, "add_prefix_space");

@@ -27,7 +27,8 @@ struct AddedToken {
 struct TokenizerSettings {
   std::string tokenizer_class;
   std::int64_t maximum_length = 0;
-  bool lower_case = true;
+  std::optional<bool> lower_case;  ///< `do_lower_case`; absent: the files do not say
+  bool split_punctuation = false;  ///< `split_by_punct`
   bool chinese_characters = true;
   std::optional<bool> strip_accents;
   std::optional<bool> prefix_space;

@@ -14,6 +14,7 @@ namespace {
 constexpr const char* kWordsFile = "vocab.txt";
 constexpr const char* kPairsFile = "vocab.json";
 constexpr const char* kPiecesFile = "spiece.model";
+constexpr const char* kDebertaFile = "spm.model";
 constexpr const char* kFairseqFile = "sentencepiece.bpe.model";
 
 std::string read_words(const TokenizerFiles& files, TokenizerSettings& settings, const std::string& where) {
@@ -68,6 +69,10 @@ std::string read_camembert(const TokenizerFiles& files, TokenizerSettings& setti
   return compose_camembert(files.at(kFairseqFile), settings, concat(where, ": ", kFairseqFile));
 }
 
+std::string read_deberta(const TokenizerFiles& files, TokenizerSettings& settings, const std::string& where) {
+  return compose_deberta(files.at(kDebertaFile), settings, concat(where, ": ", kDebertaFile));
+}
+
 std::string read_t5(const TokenizerFiles& files, TokenizerSettings& settings, const std::string& where) {
   return compose_t5(files.at(kPiecesFile), settings, concat(where, ": ", kPiecesFile));
 }
@@ -86,6 +91,7 @@ constexpr std::array kClasses{
     TokenizerClass{"LEDTokenizer", "led", kPairsFile, false, read_byte_pairs},
     TokenizerClass{"GPT2Tokenizer", "gpt2", kPairsFile, false, read_gpt2},
     TokenizerClass{"BigBirdTokenizer", "big_bird", kPiecesFile, false, read_big_bird, true},
+    TokenizerClass{"DebertaV2Tokenizer", "deberta-v2", kDebertaFile, true, read_deberta},
     TokenizerClass{"T5Tokenizer", "t5", kPiecesFile, false, read_t5},
     TokenizerClass{"MT5Tokenizer", "mt5", kPiecesFile, false, read_t5},
     TokenizerClass{"T5Tokenizer", "umt5", kPiecesFile, false, read_t5},

@@ -22,9 +22,10 @@ constexpr const char* kBytePairs = "vocab.json";
 constexpr const char* kMerges = "merges.txt";
 constexpr const char* kPlainPieces = "spiece.model";
 constexpr const char* kFairseqPieces = "sentencepiece.bpe.model";
+constexpr const char* kDebertaPieces = "spm.model";
 constexpr const char* kSettings = "tokenizer_config.json";
 // Files of which a directory has one, or tokenizer.json beside others; then all that are read and saved again.
-constexpr const char* kVocabularies[] = {kJson, "vocab.txt", kBytePairs, kPlainPieces, kFairseqPieces};
+constexpr const char* kVocabularies[] = {kJson, "vocab.txt", kBytePairs, kPlainPieces, kFairseqPieces, kDebertaPieces};
 // Transformer-XL's words as torch.save wrote them: a directory without any of those may have one.
 constexpr const char* kPickledWords[] = {"vocab.pkl", "vocab.bin"};
 constexpr const char* kOthers[] = {kMerges, kSettings, "special_tokens_map.json", "added_tokens.json"};
