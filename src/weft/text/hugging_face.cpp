@@ -49,13 +49,11 @@ HuggingFaceTokenizer::~HuggingFaceTokenizer() = default;
 
 bool HuggingFaceTokenizer::present_in(const std::filesystem::path& directory) { return has_tokenizer_files(directory); }
 
-HuggingFaceTokenizer::HuggingFaceTokenizer(const std::filesystem::path& directory, const TokenizerOptions& options)
-    : files_(read_tokenizer_files(directory)) {
+HuggingFaceTokenizer::HuggingFaceTokenizer(const std::filesystem::path& directory, const TokenizerOptions& options) {
   // The settings matter beside a tokenizer.json too: only they say which token has which role.
   const std::string where = quote(directory.native(), 4096);
-  TokenizerSettings settings = read_tokenizer_settings(files_, where);
-  maximum_length_ = settings.maximum_length;
-  truncate_left_ = settings.truncate_left;
+  auto [files, settings] = read_tokenizer_directory(directory, where);
+  files_ = std::move(files);
   const TokenizerClass* const named = find_tokenizer_class(settings.tokenizer_class);
   type_ids_ = settings.type_ids || settings.tokenizer_class.empty()
                   ? settings.type_ids
@@ -80,14 +78,17 @@ HuggingFaceTokenizer::HuggingFaceTokenizer(const std::filesystem::path& director
            " is not in the vocabulary");
     }
   }
+  settings_ = std::make_unique<const TokenizerSettings>(std::move(settings));
 }
+
+std::int64_t HuggingFaceTokenizer::maximum_length() const noexcept { return settings_->maximum_length; }
 
 std::vector<Encoding> HuggingFaceTokenizer::encode_all(std::string_view first, const std::string_view* second,
                                                        const EncodeOptions& options) const {
   require(options.max_length >= 0 && options.stride >= 0, "max_length and stride must be at least 0, found ",
           options.max_length, " and ", options.stride);
   const RequestTexts texts(first, second);
-  const Encoded result = encoded(tokenizer_.get(), texts.request(options, truncate_left_), where_);
+  const Encoded result = encoded(tokenizer_.get(), texts.request(options, settings_->truncate_left), where_);
   std::vector<Encoding> windows;
   windows.reserve(weft_encoded_windows(result.get()));
   for (std::size_t i = 0; i < weft_encoded_windows(result.get()); ++i) {

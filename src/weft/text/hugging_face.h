@@ -19,6 +19,8 @@ struct WeftTokenizer;  // of hugging_face/tokenizers_c.h
 
 namespace weft::text {
 
+struct TokenizerSettings;  // of hugging_face/settings.h
+
 /// In the order in which `transformers` adds those that the vocabulary lacks.
 enum class SpecialRole { kBegin, kEnd, kUnknown, kSeparator, kPadding, kClass, kMask };
 inline constexpr std::size_t kSpecialRoles = 7;
@@ -80,7 +82,9 @@ class HuggingFaceTokenizer final : public Tokenizer {
   /// The id that has a role, or nothing.
   std::optional<std::int64_t> special(SpecialRole role) const { return special_[static_cast<std::size_t>(role)]; }
   /// `model_max_length` of tokenizer_config.json, or 0.
-  std::int64_t maximum_length() const noexcept { return maximum_length_; }
+  std::int64_t maximum_length() const noexcept;
+  /// What the small files of the directory say, and the tokens that the class has where they name none.
+  const TokenizerSettings& settings() const noexcept { return *settings_; }
   /// Whether token types belong to what the tokeniser of `transformers` gives: `model_input_names` of
   /// tokenizer_config.json or its tokenizer_class say so; nothing when neither is there.
   std::optional<bool> type_ids() const noexcept { return type_ids_; }
@@ -96,10 +100,9 @@ class HuggingFaceTokenizer final : public Tokenizer {
   std::unique_ptr<WeftTokenizer, Free> tokenizer_;
   std::string where_;                         // the file of the rules, for errors
   std::map<std::string, std::string> files_;  // name to content
+  std::unique_ptr<const TokenizerSettings> settings_;
   std::array<std::optional<std::int64_t>, kSpecialRoles> special_;
-  std::int64_t maximum_length_ = 0;
   bool clean_up_ = false;
-  bool truncate_left_ = false;
   std::optional<bool> type_ids_;
 };
 

@@ -28,7 +28,7 @@ class SettingsReader {
       : files_(files), where_(where) {}
 
   TokenizerSettings read() {
-    const Json config = object(kConfig);
+    Json config = object(kConfig);
     settings_.tokenizer_class = string(config, "tokenizer_class");
     settings_.maximum_length = maximum_length(config);
     settings_.lower_case = boolean(config, "do_lower_case");
@@ -50,6 +50,7 @@ class SettingsReader {
       read_special(object(kMap), kMap);
       read_added(object(kAdded));
     }
+    settings_.config = std::move(config);
     return std::move(settings_);
   }
 

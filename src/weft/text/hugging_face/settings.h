@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "weft/formats/config_json.h"
 #include "weft/text/hugging_face.h"
 
 namespace weft::text {
@@ -39,8 +40,9 @@ struct TokenizerSettings {
   bool truncate_left = false;    ///< `truncation_side`
   std::optional<bool> type_ids;  ///< whether `model_input_names` has token_type_ids; absent: the files do not say
   std::array<std::optional<AddedToken>, kSpecialRoles> named;
-  std::map<std::int64_t, AddedToken> added;  ///< by id
-  std::vector<AddedToken> extra;             ///< special tokens without a role
+  std::map<std::int64_t, AddedToken> added;        ///< by id
+  std::vector<AddedToken> extra;                   ///< special tokens without a role
+  formats::Json config = formats::Json::object();  ///< tokenizer_config.json, for the fields of one family
 };
 
 /// The text of a role's token; the role must be named.

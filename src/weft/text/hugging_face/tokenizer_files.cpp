@@ -10,7 +10,6 @@
 #include "weft/core/quote.h"
 #include "weft/formats/json_members.h"
 #include "weft/formats/pickle/pickled_words.h"
-#include "weft/formats/python_json.h"
 #include "weft/text/hugging_face/compose.h"
 #include "weft/text/hugging_face/vocabulary.h"
 
@@ -85,28 +84,19 @@ bool has_words(const TokenizerFiles& files, const TokenizerSettings& settings) {
 }
 
 /// Puts the class that config.json says into the settings, where theirs is needed: a copy elsewhere has no config.json.
-void name_class(TokenizerFiles& files, const std::filesystem::path& directory) {
-  if (files.contains(kJson)) {
+void name_class(TokenizerDirectory& read, const std::filesystem::path& directory) {
+  if (read.files.contains(kJson) || !read.settings.tokenizer_class.empty()) {
     return;
   }
-  using formats::Json;
-  const auto given = files.find(kSettings);
-  const std::string where = concat(quote(directory.native(), 4096), ": ", kSettings);
-  Json settings = given == files.end() ? Json::object() : formats::parse_python_json(given->second, where);
-  const ModelFile file(directory, "config.json");
-  if (!settings.is_object() || !settings.value("tokenizer_class", Json()).is_null() || !file.exists()) {
-    return;  // settings that are no object are refused by whoever reads them
-  }
-  const Json config = formats::read_json(file);
-  const Json type = config.is_object() ? config.value("model_type", Json()) : Json();
-  const TokenizerClass* const row = type.is_string() ? tokenizer_class_of(type.get<std::string>()) : nullptr;
-  if (row == nullptr || !files.contains(std::string(row->vocabulary))) {
+  const TokenizerClass* const row = tokenizer_class_of(model_type_in(directory));
+  if (row == nullptr || !read.files.contains(std::string(row->vocabulary))) {
     return;
   }
   const TokenizerClass* const otherwise = unnamed_class(row->vocabulary);
   if (otherwise == nullptr || otherwise->compose != row->compose) {
-    settings["tokenizer_class"] = row->name;
-    files[kSettings] = formats::print_json(settings, 2) + "\n";
+    read.settings.tokenizer_class = row->name;
+    read.settings.config["tokenizer_class"] = row->name;
+    read.files[kSettings] = formats::print_json(read.settings.config, 2) + "\n";
   }
 }
 
@@ -120,9 +110,17 @@ bool has_tokenizer_files(const std::filesystem::path& directory) {
 
 std::span<const char* const> vocabulary_files() { return kVocabularies; }
 
-TokenizerFiles read_tokenizer_files(const std::filesystem::path& directory) {
+std::string model_type_in(const std::filesystem::path& directory) {
+  const ModelFile file(directory, "config.json");
+  const formats::Json config = file.exists() ? formats::read_json(file) : formats::Json();
+  const formats::Json type = config.is_object() ? config.value("model_type", formats::Json()) : formats::Json();
+  return type.is_string() ? type.get<std::string>() : std::string();
+}
+
+TokenizerDirectory read_tokenizer_directory(const std::filesystem::path& directory, const std::string& where) {
   constexpr std::uint64_t kLargestFile = std::uint64_t{256} << 20;
-  TokenizerFiles files;
+  TokenizerDirectory found;
+  TokenizerFiles& files = found.files;
   const auto read = [&](const char* name) {
     if (const ModelFile file(directory, name); file.exists()) {
       files.emplace(name, read_file(file, kLargestFile));
@@ -138,8 +136,9 @@ TokenizerFiles read_tokenizer_files(const std::filesystem::path& directory) {
       files.emplace(kBytePairs, words_json(formats::read_pickled_words(file), file.path().native()));
     }
   }
-  name_class(files, directory);
-  return files;
+  found.settings = read_tokenizer_settings(files, where);
+  name_class(found, directory);
+  return found;
 }
 
 std::string tokenizer_json(const TokenizerFiles& files, TokenizerSettings& settings, const std::string& where) {

@@ -8,7 +8,6 @@
 #include "weft/core/error.h"
 #include "weft/core/files.h"
 #include "weft/core/quote.h"
-#include "weft/formats/python_json.h"
 
 namespace weft::text {
 namespace {
@@ -29,18 +28,6 @@ TokenizerFiles read_pair_files(const std::filesystem::path& directory, std::init
     }
   }
   return files;
-}
-
-formats::Json tokenizer_config(const TokenizerFiles& files, const std::string& where) {
-  const auto file = files.find(kTokenizerConfig);
-  if (file == files.end()) {
-    return formats::Json::object();
-  }
-  formats::Json config = formats::parse_python_json(file->second, concat(where, ": ", kTokenizerConfig));
-  if (!config.is_object()) {
-    fail(ErrorKind::kFormat, where, ": ", kTokenizerConfig, ": expected an object, found ", config.type_name());
-  }
-  return config;
 }
 
 std::string text_member(const formats::Json& config, const char* key, const std::string& where) {

@@ -20,9 +20,6 @@ namespace weft::text {
 /// `needed`, of which none may be missing, and the small files of settings that are there. Errors: kIo.
 TokenizerFiles read_pair_files(const std::filesystem::path& directory, std::initializer_list<const char*> needed);
 
-/// tokenizer_config.json, an empty object without it. Errors: kFormat naming `where`.
-formats::Json tokenizer_config(const TokenizerFiles& files, const std::string& where);
-
 /// A text in tokenizer_config.json, empty where it is null or not there. Errors: kFormat naming `where`.
 std::string text_member(const formats::Json& config, const char* key, const std::string& where);
 

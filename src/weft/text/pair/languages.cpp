@@ -9,16 +9,14 @@
 #include <vector>
 
 #include "weft/core/error.h"
-#include "weft/core/files.h"
 #include "weft/core/quote.h"
-#include "weft/text/hugging_face/tokenizer_classes.h"
+#include "weft/text/hugging_face/tokenizer_files.h"
 #include "weft/text/pair/directory_files.h"
 
 namespace weft::text {
 namespace {
 
 using Ids = std::vector<std::int64_t>;
-using formats::Json;
 
 /// A tokeniser class of many languages.
 struct LanguageClass {
@@ -104,15 +102,9 @@ std::map<std::string, std::int64_t, std::less<>> codes_in(const PairTokenizer& t
   return ids;
 }
 
-const LanguageClass* class_of_directory(const std::filesystem::path& directory, const Json& config,
-                                        const std::string& where) {
-  const std::string named = text_member(config, "tokenizer_class", where);
-  std::string type;
-  if (const ModelFile file(directory, "config.json"); named.empty() && file.exists()) {
-    const Json model = formats::read_json(file);
-    const Json found = model.is_object() ? model.value("model_type", Json()) : Json();
-    type = found.is_string() ? found.get<std::string>() : std::string();
-  }
+const LanguageClass* language_class(const TokenizerSettings& settings, const std::filesystem::path& directory) {
+  const std::string& named = settings.tokenizer_class;
+  const std::string type = named.empty() ? model_type_in(directory) : std::string();
   const auto* const row =
       std::find_if(kLanguageClasses.begin(), kLanguageClasses.end(), [&](const LanguageClass& each) {
         return named.empty() ? !type.empty() && each.model_type == type : each.name == without_fast(named);
@@ -134,28 +126,27 @@ Frame FramedLanguages::frame_of(std::int64_t language) const {
   return code_first ? Frame{.before = {language}, .behind = {end}} : Frame{.behind = {end, language}};
 }
 
-std::unique_ptr<PairTokenizer> with_languages(std::unique_ptr<PairTokenizer> inner,
+std::unique_ptr<PairTokenizer> with_languages(std::unique_ptr<PairTokenizer> inner, const TokenizerSettings& settings,
                                               const std::filesystem::path& directory) {
   const std::string where = quote(directory.native(), 4096);
-  const Json config = tokenizer_config(read_pair_files(directory, {}), where);
-  const LanguageClass* const row = class_of_directory(directory, config, where);
+  const LanguageClass* const row = language_class(settings, directory);
   if (row == nullptr) {
     return inner;
   }
   FramedLanguages languages{.ids = codes_in(*inner)};
   const std::optional<std::int64_t> end = inner->find("</s>", Side::kSource);
   if (languages.ids.empty() || !end) {
-    const std::string named = text_member(config, "tokenizer_class", where);
-    if (!named.empty()) {
-      fail(ErrorKind::kFormat, where, ": the tokeniser is a ", quote(named), ", but its vocabulary has no ",
+    if (!settings.tokenizer_class.empty()) {
+      fail(ErrorKind::kFormat, where, ": the tokeniser is a ", quote(settings.tokenizer_class),
+           ", but its vocabulary has no ",
            end ? concat("code of a language, as ", quote(row->usual), " is one") : std::string("'</s>'"));
     }
     return inner;  // a vocabulary of somebody's own: texts are framed as its files say
   }
   languages.end = *end;
-  languages.code_first = row->code_first && config.value("legacy_behaviour", Json(false)) != true;
-  languages.source = text_member(config, "src_lang", where);
-  languages.target = text_member(config, "tgt_lang", where);
+  languages.code_first = row->code_first && settings.config.value("legacy_behaviour", formats::Json(false)) != true;
+  languages.source = settings.source_language;
+  languages.target = text_member(settings.config, "tgt_lang", where);
   check_language(languages, languages.source, "src_lang", where);
   check_language(languages, languages.target, "tgt_lang", where);
   if (languages.source.empty()) {

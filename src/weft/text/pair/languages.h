@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 
+#include "weft/text/hugging_face/settings.h"
 #include "weft/text/pair/pair_tokenizer.h"
 
 namespace weft::text {
@@ -25,9 +26,9 @@ struct FramedLanguages {
   Frame frame_of(std::int64_t language) const;
 };
 
-/// `inner`, with the frames of its languages where the tokeniser class of `directory` has such; else as it is. Errors:
-/// kFormat naming the directory, where the files name a language that the vocabulary lacks.
-std::unique_ptr<PairTokenizer> with_languages(std::unique_ptr<PairTokenizer> inner,
+/// `inner`, the tokeniser of `directory` by its `settings`, with the frames of its languages where its class has such;
+/// else as it is. Errors: kFormat naming the directory, where the files name a language that the vocabulary lacks.
+std::unique_ptr<PairTokenizer> with_languages(std::unique_ptr<PairTokenizer> inner, const TokenizerSettings& settings,
                                               const std::filesystem::path& directory);
 
 }  // namespace weft::text

@@ -54,18 +54,17 @@ bool is_m2m_100(const std::filesystem::path& directory) {
 PieceSides read_m2m_100(const std::filesystem::path& directory) {
   const std::string where = quote(directory.native(), 4096);
   TokenizerFiles files = read_pair_files(directory, {kM2mPieces, kM2mTable});
-  const formats::Json config = tokenizer_config(files, where);
   TokenizerSettings settings = read_tokenizer_settings(files, where);
   name_role(settings, SpecialRole::kBegin, "<s>");
   name_role(settings, SpecialRole::kEnd, "</s>");
   name_role(settings, SpecialRole::kUnknown, "<unk>");
   name_role(settings, SpecialRole::kPadding, "<pad>");
-  settings.extra = code_tokens(config, where);
+  settings.extra = code_tokens(settings.config, where);
   const auto ids =
       std::make_shared<const TokenIds>(read_vocabulary_json(files.at(kM2mTable), concat(where, ": ", kM2mTable)));
   const AddedTokens added(settings, *ids, where);
   const auto model = processor_of(files, kM2mPieces, where);
-  PieceSides sides{.end = added.id(name_of(settings, SpecialRole::kEnd)), .maximum_length = settings.maximum_length};
+  PieceSides sides{.end = added.id(name_of(settings, SpecialRole::kEnd))};
   const PieceParts parts{.kind = "m2m_100",
                          .rules = {.clean_up = settings.clean_up},
                          .cut = model,
@@ -75,6 +74,7 @@ PieceSides read_m2m_100(const std::filesystem::path& directory) {
                          .unknown = name_of(settings, SpecialRole::kUnknown),
                          .files = std::make_shared<const TokenizerFiles>(std::move(files))};
   sides.source = sides.target = std::make_shared<const PieceTokenizer>(parts, concat(where, ": ", kM2mTable));
+  sides.settings = std::move(settings);
   return sides;
 }
 

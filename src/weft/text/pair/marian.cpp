@@ -53,7 +53,6 @@ struct Marian {
   std::string where;
   bool separate = false;
   TokenizerFiles files;
-  formats::Json config = {};
   TokenizerSettings settings = {};
   std::shared_ptr<const TokenIds> source_ids = {};
   std::shared_ptr<const TokenIds> target_ids = {};  ///< the same object for both where they are not separate
@@ -66,12 +65,11 @@ struct Marian {
 Marian read(const std::filesystem::path& directory) {
   Marian marian{.where = quote(directory.native(), 4096),
                 .files = read_pair_files(directory, {kSourceModel, kTargetModel, kVocabulary})};
-  marian.config = tokenizer_config(marian.files, marian.where);
-  marian.separate = has_separate_tables(marian.config, marian.where);
+  marian.settings = read_tokenizer_settings(marian.files, marian.where);
+  marian.separate = has_separate_tables(marian.settings.config, marian.where);
   if (marian.separate) {
     marian.files.merge(read_pair_files(directory, {kTargetVocabulary}));
   }
-  marian.settings = read_tokenizer_settings(marian.files, marian.where);
   name_role(marian.settings, SpecialRole::kUnknown, "<unk>");
   name_role(marian.settings, SpecialRole::kEnd, "</s>");
   name_role(marian.settings, SpecialRole::kPadding, "<pad>");
@@ -96,11 +94,10 @@ PieceSides read_marian(const std::filesystem::path& directory) {
   Marian marian = read(directory);
   const AddedTokens added(marian.settings, *marian.source_ids, marian.where);
   PieceSides sides{.end = added.id(name_of(marian.settings, SpecialRole::kEnd)),
-                   .maximum_length = marian.settings.maximum_length,
                    .shared = !marian.separate,
                    .language_codes = marian.separate ? std::vector<std::string>() : written_codes(*marian.source_ids),
-                   .source_language = text_member(marian.config, "source_lang", marian.where),
-                   .target_language = text_member(marian.config, "target_lang", marian.where)};
+                   .source_language = text_member(marian.settings.config, "source_lang", marian.where),
+                   .target_language = text_member(marian.settings.config, "target_lang", marian.where)};
   PieceParts parts{.kind = "marian",
                    .rules = {.language_codes = true, .clean_up = marian.settings.clean_up},
                    .cut = marian.source_model,
@@ -115,6 +112,7 @@ PieceSides read_marian(const std::filesystem::path& directory) {
   parts.join = marian.separate ? marian.target_model : marian.source_model;
   parts.numbers = marian.target_ids;
   sides.target = std::make_shared<const PieceTokenizer>(parts, concat(marian.where, ": ", marian.target_table()));
+  sides.settings = std::move(marian.settings);
   return sides;
 }
 

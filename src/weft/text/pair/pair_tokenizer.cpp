@@ -49,7 +49,8 @@ class PiecePair final : public PairTokenizer {
   std::string language(Side side) const override {
     return side == Side::kSource ? sides_.source_language : sides_.target_language;
   }
-  std::int64_t maximum_length() const override { return sides_.maximum_length; }
+  std::int64_t maximum_length() const override { return sides_.settings.maximum_length; }
+  const TokenizerSettings& settings() const { return sides_.settings; }
 
  private:
   const PieceTokenizer& of(Side side) const { return side == Side::kSource ? *sides_.source : *sides_.target; }
@@ -206,7 +207,9 @@ void PairTokenizer::check_rows(const Ids& ids, Side side, std::int64_t rows, con
 
 std::unique_ptr<PairTokenizer> load_pair_tokenizer(const std::filesystem::path& directory) {
   if (is_m2m_100(directory)) {
-    return with_languages(std::make_unique<PiecePair>(read_m2m_100(directory)), directory);
+    auto pair = std::make_unique<PiecePair>(read_m2m_100(directory));
+    const TokenizerSettings& settings = pair->settings();
+    return with_languages(std::move(pair), settings, directory);
   }
   if (is_marian(directory)) {
     return std::make_unique<PiecePair>(read_marian(directory));
@@ -214,9 +217,8 @@ std::unique_ptr<PairTokenizer> load_pair_tokenizer(const std::filesystem::path& 
   if (is_pegasus(directory)) {
     return std::make_unique<PiecePair>(read_pegasus(directory));
   }
-  return with_languages(
-      std::make_unique<HuggingFacePair>(std::make_shared<const HuggingFaceTokenizer>(directory), std::nullopt),
-      directory);
+  const auto tokenizer = std::make_shared<const HuggingFaceTokenizer>(directory);
+  return with_languages(std::make_unique<HuggingFacePair>(tokenizer, std::nullopt), tokenizer->settings(), directory);
 }
 
 bool has_piece_tokenizer(const std::filesystem::path& directory) {

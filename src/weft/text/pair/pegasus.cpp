@@ -16,16 +16,6 @@ using formats::Json;
 
 constexpr const char* kModel = "spiece.model";
 
-std::string model_type(const std::filesystem::path& directory) {
-  const ModelFile file(directory, "config.json");
-  if (!file.exists()) {
-    return {};
-  }
-  const Json config = formats::read_json(file);
-  const Json type = config.is_object() ? config.value("model_type", Json()) : Json();
-  return type.is_string() ? type.get<std::string>() : std::string();
-}
-
 // How many ids of the family's own come before those of the model: 103, or 0 where the model has these tokens itself.
 std::int64_t offset_of(const Json& config, const SentencePieceModel& model, const std::string& where) {
   constexpr std::int64_t kOffset = 103;
@@ -94,11 +84,11 @@ bool is_pegasus(const std::filesystem::path& directory) {
     return false;
   }
   const std::string where = quote(directory.native(), 4096);
-  const Json name = tokenizer_config(read_pair_files(directory, {}), where).value("tokenizer_class", Json());
-  if (name.is_string()) {
-    return without_fast(name.get_ref<const std::string&>()) == "PegasusTokenizer";
+  const std::string name = read_tokenizer_settings(read_pair_files(directory, {}), where).tokenizer_class;
+  if (!name.empty()) {
+    return without_fast(name) == "PegasusTokenizer";
   }
-  const std::string type = model_type(directory);
+  const std::string type = model_type_in(directory);
   return type == "pegasus" || type == "bigbird_pegasus";
 }
 
@@ -109,13 +99,12 @@ PieceSides read_pegasus(const std::filesystem::path& directory) {
   name_role(settings, SpecialRole::kPadding, "<pad>");
   name_role(settings, SpecialRole::kEnd, "</s>");
   name_role(settings, SpecialRole::kUnknown, "<unk>");
-  const Json config = tokenizer_config(files, where);
   const auto model = processor_of(files, kModel, where);
-  const std::int64_t offset = offset_of(config, model->model(), where);
+  const std::int64_t offset = offset_of(settings.config, model->model(), where);
   std::vector<std::string> own;
   if (offset > 0) {
     name_role(settings, SpecialRole::kMask, "<mask_2>");
-    own = own_tokens(settings, sentence_mask_of(config, where), offset);
+    own = own_tokens(settings, sentence_mask_of(settings.config, where), offset);
   }
   const auto ids = std::make_shared<const TokenIds>(numbered(model->model().pieces, own, offset));
   for (const std::string& token : own) {
@@ -130,7 +119,7 @@ PieceSides read_pegasus(const std::filesystem::path& directory) {
                          .numbers = ids,
                          .unknown = name_of(settings, SpecialRole::kUnknown),
                          .files = std::make_shared<const TokenizerFiles>(std::move(files))};
-  PieceSides sides{.end = added.id(name_of(settings, SpecialRole::kEnd)), .maximum_length = settings.maximum_length};
+  PieceSides sides{.end = added.id(name_of(settings, SpecialRole::kEnd)), .settings = std::move(settings)};
   sides.source = sides.target = std::make_shared<const PieceTokenizer>(parts, concat(where, ": ", kModel));
   return sides;
 }

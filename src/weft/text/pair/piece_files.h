@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "weft/text/hugging_face/settings.h"
 #include "weft/text/pair/piece_tokenizer.h"
 
 namespace weft::text {
@@ -15,7 +16,7 @@ struct PieceSides {
   std::shared_ptr<const PieceTokenizer> source = {};
   std::shared_ptr<const PieceTokenizer> target = {};  ///< the same object for Pegasus and M2M100
   std::int64_t end = 0;                               ///< the token behind every text
-  std::int64_t maximum_length = 0;
+  TokenizerSettings settings = {};
   bool shared = true;                            ///< one table for both sides
   std::vector<std::string> language_codes = {};  ///< sorted
   std::string source_language = {};              ///< as the settings name it
