@@ -99,6 +99,8 @@ TEST_F(NomicBert, ReadsTheFieldsOfTransformers) {
   EXPECT_EQ(read(Json::object()).own.get<models::NomicBertFields>().rope_theta, 1000.0);
   expect_refused({"rope_parameters", "yarn"}, {{"rope_parameters", {{"rope_type", "yarn"}}}});
   expect_refused({"head_dim", "32", "hidden_size 768"}, {{"head_dim", 32}});
+  expect_refused({"config.json", "num_experts", "8", "0 alone"}, {{"hidden_size", 768}, {"num_experts", 8}});
+  expect_refused({"rope_parameters", "whole heads", "0.5"}, {{"rope_parameters", {{"partial_rotary_factor", 0.5}}}});
 }
 
 // Names of the authors (with the prefix of transformers, their own, and none) and of the modules of transformers.

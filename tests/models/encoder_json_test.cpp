@@ -78,6 +78,17 @@ TEST(EncoderConfigJson, RefusesWhatWouldChangeTheResult) {
   refuse(ErrorKind::kArgument, {"hidden_act"}, R"({"model_type": "bert", "hidden_act": "selu"})");
 }
 
+TEST(EncoderConfigJson, RefusesWhatAFamilyCannotCompute) {
+  refuse(ErrorKind::kUnsupported, {"c: summary_use_proj", "dense layer"},
+         R"({"model_type": "electra", "summary_use_proj": false})");
+  refuse(ErrorKind::kArgument, {"c: summary_type", "mean"}, R"({"model_type": "electra", "summary_type": "mean"})");
+  refuse(ErrorKind::kArgument, {"c: embedding_size", "found 0"}, R"({"model_type": "electra", "embedding_size": 0})");
+  refuse(ErrorKind::kArgument, {"c: relative_attention_num_buckets must be 32", "found 64"},
+         R"({"model_type": "mpnet", "relative_attention_num_buckets": 64})");
+  refuse(ErrorKind::kArgument, {"c: pad_token_id must be 1", "found 0"},
+         R"({"model_type": "mpnet", "pad_token_id": 0})");
+}
+
 TEST(EncoderConfigJson, RefusesWrongTypesAndSizes) {
   refuse(ErrorKind::kFormat, {"c: hidden_size"}, R"({"model_type": "bert", "hidden_size": "768"})");
   refuse(ErrorKind::kFormat, {"c: attention_window"}, R"({"model_type": "longformer", "attention_window": 2.5})");

@@ -72,7 +72,6 @@ const char* inside_of(const Json& json, std::string_view where) {
 }
 
 Json of_authors(const Json& json, std::string_view where) {
-  require_fixed(json, where);
   Json made = json;
   for (const auto& [theirs, ours] : kAuthors) {
     if (const Json* const found = formats::given_member(json, theirs)) {
@@ -103,6 +102,7 @@ void require_whole_heads(const Json& json, const EncoderConfig& config, std::str
 }  // namespace
 
 EncoderConfig nomic_bert_from_json(const Json& json, std::string_view where, const std::filesystem::path& directory) {
+  require_fixed(json, where);  // in either form: transformers passes over these fields
   Json flat = formats::given_member(json, "n_embd") != nullptr ? of_authors(json, where) : json;
   flatten_rope(flat, where);
   EncoderConfig config = encoder_fields_from_json(flat, where, directory);
