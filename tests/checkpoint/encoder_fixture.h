@@ -45,6 +45,7 @@ inline std::vector<EncoderKind> encoder_kinds() {
       }
     }
   }
+  kinds.push_back({"electra", "replaced-tokens"});
   for (const char* family : {"t5_encoder", "umt5_encoder", "longt5_encoder"}) {
     kinds.push_back({family, "none"});
   }

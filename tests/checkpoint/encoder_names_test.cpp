@@ -21,8 +21,9 @@ TEST(EncoderNames, EveryParameterHasItsOwn) {
   for (const char* family : {"bert", "roberta", "longformer", "big_bird", "nystromformer", "littlebird", "etc",
                              "star_transformer", "xlm-roberta", "camembert", "distilbert", "modernbert", "mpnet",
                              "electra", "nomic_bert", "jina_bert", "eurobert", "esm", "deberta-v2"}) {
-    for (const Head head : {Head::kNone, Head::kMaskedLanguageModel, Head::kSequenceClassification,
-                            Head::kTokenClassification, Head::kQuestionAnswering, Head::kMultipleChoice}) {
+    for (const Head head :
+         {Head::kNone, Head::kMaskedLanguageModel, Head::kSequenceClassification, Head::kTokenClassification,
+          Head::kQuestionAnswering, Head::kMultipleChoice, Head::kReplacedTokens}) {
       if (!models::encoder_rules(family).has_head(head)) {
         continue;
       }

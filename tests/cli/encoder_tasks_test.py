@@ -210,6 +210,16 @@ class TagTest(EncoderCase):
             self.assertEqual(places, sorted(places), "in order")
             self.assertEqual(len(places), found["metadata"]["tokens"] - 2, "each token once")
 
+    def test_replaced_tokens_have_two_labels(self):
+        model = self.model("replaced-tokens", "electra")
+        (tokens,) = results("tag", model, TEXT)
+        self.assertEqual(len(tokens["result"]), tokens["metadata"]["tokens"] - 2, "each token")
+        self.assertEqual({entity["entity"] for entity in tokens["result"]}, {"original", "replaced"})
+        self.assertTrue(all(entity["score"] >= 0.5 for entity in tokens["result"]))
+        (found,) = results("tag", model, TEXT, "--ignore-labels", "original")
+        self.assertEqual(found["result"], [entity for entity in tokens["result"] if entity["entity"] == "replaced"])
+        self.assert_fails(weft("classify", model, TEXT), 1, "the head replaced-tokens", "ElectraForPreTraining")
+
     def test_empty(self):
         (found,) = results("tag", self.model("token-classification"), "")
         self.assertEqual(found["result"], [])

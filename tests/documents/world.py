@@ -23,7 +23,7 @@ WORDS = {"en": "the loom weaves a thread and we see it in our house while an old
 LABELS = ("bad", "good")
 ENCODER = ["--num-hidden-layers", "2", "--hidden-size", "32", "--num-attention-heads", "2", "--intermediate-size", "64"]
 SHAPES = {  # tokeniser of the fixtures, positions; those of RoBERTa's kind have two more
-    "bert": ("bert", "512"), "roberta": ("roberta", "514"), "longformer": ("roberta", "4098"), "big_bird": ("big_bird", "4096"),
+    "bert": ("bert", "512"), "electra": ("bert", "512"), "roberta": ("roberta", "514"), "longformer": ("roberta", "4098"), "big_bird": ("big_bird", "4096"),
 }
 
 
@@ -211,6 +211,7 @@ NAMES = {
     "longformer-squad": encoder("longformer", "question-answering"), "squad2": encoder("bert", "question-answering"),
     "sentiment": encoder("bert", "sequence-classification"), "nli": encoder("bert", "sequence-classification"),
     "ner": encoder("bert", "token-classification", "--labels", "O", "B-PER", "I-PER"), "swag": encoder("bert", "multiple-choice"),
+    "electra-discriminator": encoder("electra", "replaced-tokens"),
     "all-MiniLM-L6-v2": sentence_encoder, "ms-marco-MiniLM-L6-v2": encoder("bert", "sequence-classification", "--labels", "score"),
     "small": encoder("roberta", "none"), "long": encoder("longformer", "none"),
     "reviews-dense": encoder("roberta", "sequence-classification"), "tokenizer": lambda path: shutil.copytree(TOKENIZERS / "roberta", path),

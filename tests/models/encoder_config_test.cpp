@@ -126,6 +126,9 @@ TEST(EncoderHeads, AreNamedAsInArchitectures) {
     config.architectures = {name};
     EXPECT_EQ(config.head(), head) << name;
   }
+  EncoderConfig discriminator = base_config("electra");
+  discriminator.architectures = {"ElectraForPreTraining"};
+  EXPECT_EQ(discriminator.head(), Head::kReplacedTokens);
   config.architectures = {"BertLMHeadModel"};
   test::expect_error(ErrorKind::kUnsupported, {"'BertLMHeadModel'", "BertForMaskedLM"}, [&] { config.head(); });
 }

@@ -366,6 +366,16 @@ TEST(EncoderLosses, PassOverWhatIsIgnored) {
   const at::Tensor outside = at::tensor({50, 99}, at::kLong);
   EXPECT_EQ(answers->loss(input, {{}, outside, outside}).item<float>(), 0.0F);
   test::expect_error(ErrorKind::kArgument, {"end_positions"}, [&] { answers->loss(input, {{}, outside, {}}); });
+  EncoderModel replaced = small_encoder(small_encoder_config("electra"), Head::kReplacedTokens);
+  const at::Tensor labels = at::ones_like(input.input_ids);
+  EXPECT_EQ(replaced->loss(input, {labels * -100, {}, {}}).item<float>(), 0.0F);
+  test::expect_error(ErrorKind::kArgument, {"neither 0, 1"}, [&] { replaced->loss(input, {labels * 2, {}, {}}); });
+  test::expect_error(ErrorKind::kArgument, {"int64 [2, 10]"}, [&] { replaced->loss(input, {outside, {}, {}}); });
+  at::Tensor some = labels.clone();
+  some.narrow(1, 4, 6).fill_(-100);
+  input.attention_mask = some.ne(-100).to(at::kLong);
+  const at::Tensor passed_over = replaced->loss(input, {some, {}, {}});
+  EXPECT_TRUE(replaced->loss(input, {labels, {}, {}}).equal(passed_over)) << "padding is passed over";
 }
 
 TEST(EncoderLosses, FollowTheProblemType) {

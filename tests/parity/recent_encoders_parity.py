@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Encoders of random shape and settings of the families in SHAPES against the installed transformers, with every head, in the forms that files had;
-and what `weft init` makes of the same config, which transformers loads without a word and computes to the same numbers.
+and what `weft init` makes of the same config, and `weft convert` of the model, which transformers loads without a word and computes to the same numbers.
 
 Usage: tests/parity/recent_encoders_parity.py [--family NAME] [--count N] [--seed S]
 """
@@ -118,6 +118,8 @@ def deberta(source, head):
 
 # A family's config, and its config.json.
 SHAPES = {"deberta-v2": deberta, "eurobert": eurobert, "esm": esm, "modernbert": modernbert, "mpnet": mpnet, "electra": electra, "nomic_bert": nomic_bert}
+# Whose models become longer ones.
+LONGER = ("eurobert", "modernbert", "nomic_bert")
 # What the classes of transformers begin with.
 CLASSES = encoder_cases.FAMILIES
 
@@ -127,10 +129,6 @@ def labelled(source, config, head):
         config.num_labels = source.choice([1, 2, 4])
     if head == "masked-lm":
         config.tie_word_embeddings = source.random() < 0.7
-
-
-def heads_of(family):
-    return [head for head in encoder_cases.HEADS if hasattr(hf, CLASSES[family] + encoder_cases.HEADS[head])]
 
 
 def write(source, model, written, folder):
@@ -170,16 +168,30 @@ def difference(source, model, directory, head):
     return largest
 
 
-def check_read(source, family, head):
+def class_of(family, head):
+    return getattr(hf, CLASSES[family] + encoder_cases.HEADS[head])
+
+
+def random_model(source, family, head, folder):
+    """In float64; `folder` has it as transformers or its authors write it."""
     config, written = SHAPES[family](source, head)
     labelled(source, config, head)
-    model = getattr(hf, CLASSES[family] + encoder_cases.HEADS[head])(config)
+    model = class_of(family, head)(config)
     encoder_cases.common.randomise(model, source.randrange(10**6), scale=0.35)
-    model = model.double().eval()
+    write(source, model.double().eval(), written, folder)
+    return model.double()
+
+
+def loaded(directory, family, head):
+    """By transformers, which says nothing."""
+    quiet, said = common.loads_quietly(directory, family, head)
+    assert quiet, (family, head, said, json.loads((directory / "config.json").read_text()))
+    return class_of(family, head).from_pretrained(directory).double().eval()
+
+
+def check_read(source, family, head):
     with tempfile.TemporaryDirectory() as folder:
-        write(source, model, written, pathlib.Path(folder))
-        model = model.double()
-        return difference(source, model, folder, head)
+        return difference(source, random_model(source, family, head, pathlib.Path(folder)), folder, head)
 
 
 def check_made(source, family, head):
@@ -189,10 +201,20 @@ def check_made(source, family, head):
         config, made = pathlib.Path(folder) / "config.json", pathlib.Path(folder) / "made"
         config.write_text(json.dumps(written))
         subprocess.run([common.WEFT, "init", "--config", config, "--head", head, "--initializer-range", "0.3", "--out", made], check=True, stdout=subprocess.DEVNULL)
-        quiet, said = common.loads_quietly(made, family, head)
-        assert quiet, (family, head, said, written)
-        model = getattr(hf, CLASSES[family] + encoder_cases.HEADS[head]).from_pretrained(made).double().eval()
-        return difference(source, model, made, head)
+        return difference(source, loaded(made, family, head), made, head)
+
+
+def check_longer(source, family, head):
+    """A model that was read and written again, for longer texts: the one that it was."""
+    with tempfile.TemporaryDirectory() as folder:
+        given, made = pathlib.Path(folder) / "given", pathlib.Path(folder) / "made"
+        given.mkdir()
+        model = random_model(source, family, head, given)
+        length = model.config.max_position_embeddings + source.randrange(1, 100)
+        subprocess.run([common.WEFT, "convert", given, "--to", family, "--length", str(length), "--out", made], check=True, stdout=subprocess.DEVNULL)
+        again = loaded(made, family, head)
+        assert again.config.max_position_embeddings == length, again.config
+        return max(difference(source, one, made, head) for one in (model, again))
 
 
 def main():
@@ -204,9 +226,9 @@ def main():
     hf.utils.logging.disable_progress_bar()
     seed = random.randrange(10**6) if options.seed is None else options.seed
     for family in [options.family] if options.family else SHAPES:
-        for way in (check_read, check_made):
+        for way in (check_read, check_made, *([check_longer] if family in LONGER else [])):
             source = random.Random(f"{seed} {family}")
-            largest = max(way(source, family, head) for head in heads_of(family) for _ in range(options.count))
+            largest = max(way(source, family, head) for head in encoder_cases.heads_of(family) for _ in range(options.count))
             report(largest <= common.SMALL, f"{way.__name__}, {family}, seed {seed}: largest difference {largest:.1e}")
     return 1 if report.failed else 0
 

@@ -49,12 +49,13 @@ struct HeadPlan {
   layers::NormConfig norm = {};
   std::string vocabulary_activation = "gelu";  ///< behind that dense layer
   std::string pooler_activation = "tanh";
-  std::string class_activation = "tanh";  ///< behind the dense layer of Classifier::kDense
-  double pooler_dropout = 0.0;            ///< of what the pooler sees
-  double class_dropout = 0.0;             ///< of what labels of texts are scored from
-  double tag_dropout = 0.0;               ///< of what labels of tokens are scored from
-  double choice_dropout = 0.0;            ///< of what a choice is scored from
-  double answer_dropout = 0.0;            ///< of what the places of an answer are scored from
+  std::string class_activation = "tanh";     ///< behind the dense layer of Classifier::kDense
+  std::string replaced_activation = "gelu";  ///< behind that of Head::kReplacedTokens
+  double pooler_dropout = 0.0;               ///< of what the pooler sees
+  double class_dropout = 0.0;                ///< of what labels of texts are scored from
+  double tag_dropout = 0.0;                  ///< of what labels of tokens are scored from
+  double choice_dropout = 0.0;               ///< of what a choice is scored from
+  double answer_dropout = 0.0;               ///< of what the places of an answer are scored from
 
   /// Whether training drops anything in one of the heads.
   bool drops() const {

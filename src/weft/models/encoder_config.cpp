@@ -40,6 +40,7 @@ constexpr std::array kHeads{
             .suffix = "ForQuestionAnswering",
             .about_tokens = true},
     HeadRow{.head = Head::kMultipleChoice, .name = "multiple-choice", .suffix = "ForMultipleChoice"},
+    HeadRow{.head = Head::kReplacedTokens, .name = "replaced-tokens", .suffix = "ForPreTraining", .about_tokens = true},
 };
 
 const HeadRow& row_of(Head head) {

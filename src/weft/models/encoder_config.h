@@ -25,6 +25,7 @@ enum class Head {
   kTokenClassification,     ///< logits [B, N, labels]
   kQuestionAnswering,       ///< start and end logits [B, N]
   kMultipleChoice,          ///< logits [B, choices]
+  kReplacedTokens,          ///< logits [B, N]: above 0 where a token seems to stand in place of another (ELECTRA)
 };
 
 /// "none", "masked-lm", "sequence-classification", ...: for flags and messages.

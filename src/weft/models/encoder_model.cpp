@@ -131,6 +131,8 @@ at::Tensor EncoderModelImpl::loss(const EncoderInput& input, const EncoderLabels
       return cross_entropy(output.logits.flatten(0, 1), labels.labels.flatten());
     case Head::kQuestionAnswering:
       return answer_loss(output, options_.pad_like_hf ? at::Tensor() : call.batch.keep, labels);
+    case Head::kReplacedTokens:
+      return replaced_loss(output.logits, call.batch.keep, labels.labels);
     default:
       require(labels.labels.defined(), "loss: labels must be given");
       return cross_entropy(output.logits, labels.labels.flatten());

@@ -178,6 +178,7 @@ struct TaskOfHead {
 constexpr TaskOfHead kTasks[] = {
     {models::Head::kSequenceClassification, "classify", classify_work, requests::classify_operation},
     {models::Head::kTokenClassification, "tag", tag_work, requests::tag_operation},
+    {models::Head::kReplacedTokens, "tag", tag_work, requests::tag_operation},
     {models::Head::kQuestionAnswering, "answer", answer_work, requests::answer_operation},
     {models::Head::kMaskedLanguageModel, "fill-mask", fill_mask_work, requests::fill_mask_operation},
     {models::Head::kMultipleChoice, "choose", choose_work, requests::choose_operation},

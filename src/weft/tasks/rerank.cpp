@@ -27,6 +27,7 @@ const char* command_for(Head head) {
     case Head::kMaskedLanguageModel:
       return "weft fill-mask";
     case Head::kTokenClassification:
+    case Head::kReplacedTokens:
       return "weft tag";
     case Head::kQuestionAnswering:
       return "weft answer";

@@ -5,6 +5,10 @@
 #include <algorithm>
 #include <iterator>
 
+#include <ATen/ops/stack.h>
+#include <ATen/ops/zeros_like.h>
+
+#include "weft/checkpoint/open_model.h"
 #include "weft/tasks/decode/tagged_tokens.h"
 
 namespace weft::tasks {
@@ -23,6 +27,17 @@ formats::Json entity_json(const Entity& entity, bool grouped) {
   return json;
 }
 
+std::vector<std::string> labels_of(const models::EncoderModelImpl& model) {
+  return model.head() == models::Head::kReplacedTokens ? std::vector<std::string>{"original", "replaced"}
+                                                       : model.config().id2label;
+}
+
+// [tokens, labels]. One logit a token is that of the second of two labels, of which the first has 0: their softmax is
+// the sigmoid.
+at::Tensor scores_of_labels(const at::Tensor& logits) {
+  return logits.dim() == 1 ? at::stack({at::zeros_like(logits), logits}, 1) : logits;
+}
+
 // The entities of all windows as those of one text.
 std::vector<Entity> merged(std::vector<std::vector<Entity>> windows, bool overlapping) {
   std::vector<Entity> all;
@@ -34,9 +49,15 @@ std::vector<Entity> merged(std::vector<std::vector<Entity>> windows, bool overla
 
 }  // namespace
 
+models::Head tagging_head(const checkpoint::OpenedModel& directory) {
+  directory.prefer(models::Head::kTokenClassification);
+  const bool replaced = directory.head() == models::Head::kReplacedTokens;
+  return replaced ? models::Head::kReplacedTokens : models::Head::kTokenClassification;
+}
+
 std::vector<TaskResult> tag(TaskModel& task, std::span<const Document> documents, const TagOptions& options) {
   const bool grouped = options.aggregation != Aggregation::kNone;
-  const std::vector<std::string>& labels = task.model->config().id2label;
+  const std::vector<std::string> labels = labels_of(*task.model);
   const LengthRule rule = windowed_texts(task, options.run, text::Truncation::kOnlyFirst);
   EncodedBatch encoded(task, documents, rule);
   const auto join = [&](const std::vector<std::string>& tokens) { return task.tokenizer->join(tokens); };
@@ -44,8 +65,8 @@ std::vector<TaskResult> tag(TaskModel& task, std::span<const Document> documents
   encoded.run(task, options.run.batch, false, [&](const EncodedBatch::Place& place, const WindowOutput& output) {
     const std::size_t windows = encoded[place.document].windows.size();
     const std::string& text = documents[place.document].first;
-    std::vector<TaggedToken> tokens =
-        tagged_tokens(*task.tokenizer, text, encoded.encoding(place), numbers(output.logits));
+    const at::Tensor scores = scores_of_labels(output.logits);
+    std::vector<TaggedToken> tokens = tagged_tokens(*task.tokenizer, text, encoded.encoding(place), numbers(scores));
     std::span<const TaggedToken> own = tokens;
     if (!grouped) {
       const auto [begin, end] = own_tokens(tokens.size(), place.window, windows, static_cast<std::size_t>(rule.stride));

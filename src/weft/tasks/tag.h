@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Labels for the tokens of a text and entities made of them: the token-classification pipeline of `transformers`, on
-// texts of any length.
+// texts of any length. What tells replaced tokens from others (ELECTRA) is a tagger of two labels here.
 #pragma once
 
 #include <span>
@@ -17,6 +17,10 @@ struct TagOptions {
   std::vector<std::string> ignore_labels = {"O"};
   RunOptions run = {};
 };
+
+/// The head by which `directory` tags: kReplacedTokens where the model has it, whose labels are "original" and
+/// "replaced", else kTokenClassification, which may not be there. Errors: those of OpenedModel::head().
+models::Head tagging_head(const checkpoint::OpenedModel& directory);
 
 /// For each document [{"entity_group" ("entity", "index" without aggregation), "score", "word", "start", "end",
 /// "byte_start", "byte_end"}] in the order of the text. A text beyond the model's length is tagged in windows: with

@@ -23,7 +23,7 @@ using models::EncoderConfig;
 using models::Head;
 
 constexpr std::array kHeads{Head::kSequenceClassification, Head::kTokenClassification, Head::kMultipleChoice,
-                            Head::kQuestionAnswering, Head::kMaskedLanguageModel};
+                            Head::kQuestionAnswering,      Head::kReplacedTokens,      Head::kMaskedLanguageModel};
 /// Classes of transformers that compute something else than a head of Weft's.
 constexpr std::array<std::string_view, 4> kOtherClasses{"LMHeadModel", "ForCausalLM", "ForNextSentencePrediction",
                                                         "ModelWithLMHead"};
@@ -37,7 +37,7 @@ const formats::TensorInfo* find_in(const TensorFile& file, const HuggingFaceName
 }
 
 /// Whether the file has each tensor of the head, with as many dimensions as the head's. How many labels it scores is
-/// the config's business, but choices have one score and places in a text two.
+/// the config's business, but choices and replaced tokens have one score and places in a text two.
 bool holds(const TensorFile& file, EncoderConfig config, Head head, bool prefixed) {
   if (!models::encoder_rules(config).has_head(head)) {
     return false;
@@ -49,7 +49,7 @@ bool holds(const TensorFile& file, EncoderConfig config, Head head, bool prefixe
   return std::all_of(parameters.begin(), parameters.end(), [&](const auto& parameter) {
     const std::string name = concat("head.", parameter.key());
     const formats::TensorInfo* const found = find_in(file, hugging_face_names(config, head, name, prefixed));
-    const bool fixed = head == Head::kQuestionAnswering || head == Head::kMultipleChoice;
+    const bool fixed = !models::has_labels(head) && head != Head::kMaskedLanguageModel;
     return found != nullptr && found->shape.size() == static_cast<std::size_t>(parameter.value().dim()) &&
            (!fixed || found->shape.front() == parameter.value().size(0));
   });

@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include "weft/checkpoint/open_model.h"
 #include "weft/cli/commands/tensor_commands.h"
 #include "weft/cli/front/field_flags.h"
 #include "weft/cli/front/help.h"
@@ -17,7 +18,8 @@ namespace {
 
 constexpr const char* kTagExamples =
     "  weft tag ner 'Ada Lovelace lived in London.' --aggregation-strategy simple\n"
-    "  weft tag ner --file articles.txt --aggregation-strategy first --json";
+    "  weft tag ner --file articles.txt --aggregation-strategy first --json\n"
+    "  weft tag electra-discriminator 'The loom ate the thread.' --json     (which tokens seem replaced)";
 
 // What the command does without flags.
 requests::TagParameters tag_defaults() { return {.aggregation_strategy = "none"}; }
@@ -41,7 +43,8 @@ std::string tag_line(const formats::Json& result) {
 void run_tag(const TagCommand& command) {
   requests::TagParameters config = tag_defaults();
   formats::update_from_json(config, command.given, "weft tag");
-  OpenTask task = open_task(command.flags, models::Head::kTokenClassification, "weft tag");
+  const checkpoint::OpenedModel directory = checkpoint::open_model(command.flags.directory);
+  OpenTask task = open_task(command.flags, directory, tasks::tagging_head(directory), "weft tag");
   const tasks::TagOptions options{.aggregation = tasks::parse_aggregation(config.aggregation_strategy),
                                   .ignore_labels = config.ignore_labels,
                                   .run = task.run};

@@ -38,6 +38,7 @@ std::int64_t projected_width(const EncoderConfig& config, Head head) {
     case Head::kQuestionAnswering:
       return 2;
     case Head::kMultipleChoice:
+    case Head::kReplacedTokens:
       return 1;
     default:
       return 0;
@@ -80,8 +81,12 @@ at::Tensor first_kept(const at::Tensor& hidden, const at::Tensor& keep) {
   return hidden.gather(1, places).select(1, 0);
 }
 
-/// Of the dense layer in front of classes (kDense), or of labels and choices (kRelay); 0 where there is none.
+/// Of the dense layer in front of replaced tokens, of classes (kDense), or of labels and choices (kRelay); 0 where
+/// there is none.
 std::int64_t columns_before_labels(const EncoderConfig& config, Head head, Classifier classifier) {
+  if (head == Head::kReplacedTokens) {
+    return config.hidden_size;
+  }
   if (classifier == Classifier::kDense) {
     return head == Head::kSequenceClassification ? config.hidden_size : 0;
   }
@@ -247,6 +252,11 @@ EncoderOutput EncoderHeadImpl::forward(const StackOutput& rows, const EncoderBat
     }
     case Head::kMultipleChoice:
       output.logits = choices(rows, batch.keep, seed).view({-1, batch.choices});
+      break;
+    case Head::kReplacedTokens:
+      output.logits = projection(dense->activated(hidden, layers::parse_activation(plan_.replaced_activation)))
+                          .select(2, 0)
+                          .contiguous();
       break;
   }
   return output;

@@ -30,11 +30,12 @@ class EncoderHeadImpl : public torch::nn::Module {
   const HeadPlan& plan() const noexcept { return plan_; }
 
   layers::Linear pooler{nullptr};  ///< D -> D
-  layers::Linear dense{nullptr};   ///< D -> hidden: before the vocabulary, the classes (kDense) or all scores
-                                   ///< (kTransformed); D -> intermediate before labels and choices (kRelay)
+  layers::Linear dense{nullptr};   ///< D -> hidden: before the vocabulary, the classes (kDense), all scores
+                                   ///< (kTransformed) or that of a replaced token; D -> intermediate before labels and
+                                   ///< choices (kRelay)
   layers::Norm norm{nullptr};      ///< behind that dense layer, but for kDense and kRelay; behind feed_forward
   layers::FeedForward feed_forward{nullptr};  ///< of Answers::kFeedForward
-  layers::Linear projection{nullptr};         ///< to labels, 1 (choices) or 2 (answers)
+  layers::Linear projection{nullptr};         ///< to labels, 1 (choices, replaced tokens) or 2 (answers)
   at::Tensor decoder;                         ///< [V, D] unless tied
   at::Tensor bias;                            ///< [V]
 

@@ -81,6 +81,21 @@ at::Tensor cross_entropy(const at::Tensor& logits, const at::Tensor& labels) {
   return counted_cross_entropy(logits, labels, layers::kIgnoredLabel);
 }
 
+at::Tensor replaced_loss(const at::Tensor& logits, const at::Tensor& keep, const at::Tensor& labels) {
+  require(labels.defined() && labels.scalar_type() == at::kLong && labels.sizes() == logits.sizes(),
+          "loss: labels must be int64 ", logits.sizes(), ", found ",
+          [&] { return labels.defined() ? concat(labels.scalar_type(), " ", labels.sizes()) : "none"; });
+  at::Tensor counts = labels.ne(layers::kIgnoredLabel);
+  counts = keep.defined() ? counts.logical_and(keep) : counts;
+  const at::Tensor targets = labels.masked_select(counts);
+  require(targets.numel() == 0 || (targets.min().item<std::int64_t>() >= 0 && targets.max().item<std::int64_t>() <= 1),
+          "loss: a label is neither 0, 1 nor ", layers::kIgnoredLabel);
+  const at::Tensor scores = wide(logits).masked_select(counts);
+  // A mean over nothing would be NaN.
+  return targets.numel() == 0 ? scores.sum()
+                              : at::binary_cross_entropy_with_logits(scores, targets.to(scores.scalar_type()));
+}
+
 at::Tensor answer_loss(const EncoderOutput& output, const at::Tensor& keep, const EncoderLabels& labels) {
   const auto loss_of = [&](const at::Tensor& logits, const at::Tensor& positions, const char* name) {
     const at::Tensor targets = clamped(positions, logits, name);

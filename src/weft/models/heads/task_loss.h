@@ -21,6 +21,10 @@ at::Tensor multi_label_loss(const at::Tensor& logits, const at::Tensor& targets)
 /// logits [T, classes], labels int64 [T], -100 is ignored.
 at::Tensor cross_entropy(const at::Tensor& logits, const at::Tensor& labels);
 
+/// logits [B, N], labels int64 [B, N]: 1 for a token that stands in place of another, 0 for one that does not, -100 for
+/// one that is ignored, as are those that `keep` [B, N] drops (undefined: none). The binary cross entropy.
+at::Tensor replaced_loss(const at::Tensor& logits, const at::Tensor& keep, const at::Tensor& labels);
+
 /// start and end logits [B, N], positions int64 [B]; one outside of the text is ignored. The mean of both ends. A token
 /// that `keep` [B, N] drops (undefined: none) is no answer; transformers lets padding compete.
 at::Tensor answer_loss(const EncoderOutput& output, const at::Tensor& keep, const EncoderLabels& labels);

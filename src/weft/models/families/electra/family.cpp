@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// ELECTRA (Clark et al. 2020): BERT whose tables may be narrower than its layers, and whose heads have gelu. A
-// discriminator opens without its head, which tells replaced words from others.
+// ELECTRA (Clark et al. 2020): BERT whose tables may be narrower than its layers, and whose heads have gelu. What it is
+// published as is a discriminator, whose head tells replaced tokens from others; the generator has one for masked
+// words.
 #include "weft/core/error.h"
 #include "weft/models/families/encoder_rules.h"
 #include "weft/models/families/rows.h"
@@ -49,6 +50,7 @@ HeadPlan electra_head(const EncoderConfig& config) {
   plan.vocabulary_width = electra_of(config).embedding_size;
   plan.vocabulary_activation = "gelu";
   plan.class_activation = "gelu";
+  plan.replaced_activation = config.hidden_act;
   plan.pooler_activation = electra_of(config).summary_activation;
   plan.choice_dropout = electra_of(config).summary_last_dropout;
   return plan;
@@ -76,7 +78,8 @@ EncoderRules electra_rules() {
   rules.defaults.num_attention_heads = 4;
   rules.defaults.intermediate_size = 1024;
   rules.own_fields_after = "vocab_size";
-  rules.pretrained_head = Head::kNone;
+  rules.heads.push_back(Head::kReplacedTokens);
+  rules.pretrained_head = Head::kReplacedTokens;
   rules.pooled_heads = {Head::kMultipleChoice};
   rules.head_prefixes = {"generator_predictions.", "generator_lm_head.", "discriminator_predictions.",
                          "sequence_summary.",      "classifier.",        "qa_outputs."};
@@ -90,6 +93,8 @@ EncoderRules electra_rules() {
       {"head.dense", {"classifier.dense"}, Head::kSequenceClassification},
       {"head.projection", {"classifier.out_proj"}, Head::kSequenceClassification},
       {"head.projection", {"qa_outputs"}, Head::kQuestionAnswering},
+      {"head.dense", {"discriminator_predictions.dense"}, Head::kReplacedTokens},
+      {"head.projection", {"discriminator_predictions.dense_prediction"}, Head::kReplacedTokens},
       {"head.projection", {"classifier"}},
   });
   rules.check = check_electra;
