@@ -10,6 +10,7 @@ it into models that people have already.
 """
 
 from ._attend import attend
+from ._block_mask import block_mask
 from ._core import version as __version__
 from ._errors import ArgumentError, PatternError, UnsupportedError, WeftError
 from ._native import check_parts
@@ -24,6 +25,7 @@ __all__ = [
     "WeftError",
     "__version__",
     "attend",
+    "block_mask",
 ]
 
 check_parts(__version__)

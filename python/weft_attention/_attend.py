@@ -5,7 +5,8 @@ import math
 
 from . import _core
 from ._errors import ArgumentError, PatternError, UnsupportedError
-from ._operators import attend_operator, ready_operator
+from ._kept_layouts import living_layout
+from ._operators import call_attend, ready_operator
 from ._pattern import Pattern, canonical
 
 
@@ -100,8 +101,11 @@ def _refuse_forward_mode(torch, *tensors):
 
 def _called(torch, arguments):
     _refuse_forward_mode(torch, *arguments[:3])
+    kept = living_layout(arguments[6])
+    if kept is not None:
+        kept.keep()
     try:
-        return attend_operator(arguments[0].dtype == torch.float64)(*arguments)
+        return call_attend(torch, arguments)
     except NotImplementedError as error:
         _explain(torch, error, arguments)
         raise

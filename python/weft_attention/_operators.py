@@ -6,6 +6,7 @@ import functools
 import threading
 
 from ._errors import UnsupportedError
+from ._kept_layouts import living_layout
 from ._native import load_operators, load_runtime
 
 _lock = threading.Lock()
@@ -26,6 +27,53 @@ def attend_operator(general=False):
         if name not in _registered:
             _registered[name] = _register(torch, name)
     return getattr(torch.ops.weft, name).default
+
+
+def call_attend(torch, arguments):
+    """torch.ops.weft.attend. Where only autograd looks at the call, it is computed below autograd, with a node of its
+    own where gradients are asked for: the dispatcher's way through Python takes longer than a short attention."""
+    general = arguments[0].dtype == torch.float64
+    operator = attend_operator(general)
+    if not _only_autograd_looks(torch, arguments[:3]):
+        return operator(*arguments)
+    if torch.is_grad_enabled() and any(part is not None and part.requires_grad for part in arguments[:6]):
+        return _node(torch, general).apply(*arguments)
+    with torch._C._AutoDispatchBelowAutograd():
+        return operator(*arguments)
+
+
+def _only_autograd_looks(torch, tensors):
+    """False under vmap and other transforms, modes, autocast and torch.jit.trace, and for subclasses of Tensor."""
+    kinds = torch.Tensor, torch.nn.Parameter
+    native = torch._C
+    return (
+        all(type(tensor) in kinds and tensor.is_cpu for tensor in tensors)
+        and not torch.is_autocast_enabled("cpu")
+        and native._functorch.peek_interpreter_stack() is None
+        and native._len_torch_dispatch_stack() == 0
+        and native._len_torch_function_stack() == 0
+        and native._get_tracing_state() is None
+    )
+
+
+@functools.lru_cache(maxsize=None)
+def _node(torch, general):
+    operator = attend_operator(general)
+    backward_operator = getattr(torch.ops.weft, f"{operator._opname}_backward").default
+
+    class Attend(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, *arguments):
+            with torch._C._AutoDispatchBelowAutograd():
+                output = operator(*arguments)
+            _save(ctx, arguments, output)
+            return output
+
+        @staticmethod
+        def backward(ctx, gradient, _):
+            return _backward(backward_operator, ctx, gradient, _)
+
+    return Attend
 
 
 def ready_operator(torch, general):
@@ -80,6 +128,7 @@ def _save(ctx, inputs, output):
     query, key, value, key_keep, seed, distances, *ctx.settings = inputs
     out, log_sum_exp = output
     ctx.save_for_backward(query, key, value, out, log_sum_exp, key_keep, seed, distances)
+    ctx.kept = living_layout(ctx.settings[0])  # as long as the graph needs it
     ctx.mark_non_differentiable(log_sum_exp)
     ctx.set_materialize_grads(False)
 
@@ -88,6 +137,8 @@ def _backward(operator, ctx, gradient, _):
     inputs = 12
     if gradient is None:
         return (None,) * inputs
+    if ctx.kept is not None:
+        ctx.kept.keep()
     query, key, value, out, log_sum_exp, key_keep, seed, distances = ctx.saved_tensors
     query_gradient, key_gradient, value_gradient, table_gradient = operator(
         gradient, query, key, value, out, log_sum_exp, key_keep, seed, distances, *ctx.settings

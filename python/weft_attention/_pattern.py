@@ -101,6 +101,10 @@ class Pattern:
         """Whether the edges may differ from layer to layer."""
         return _core.depends_on_layer(self._text, self._directory)
 
+    def _blocks(self, length, key_length=None, *, heads=1, layer=0, offset=0, input=(), tile=64):
+        """The compiled blocks of tile x tile pairs, as `_core.blocks` gives them."""
+        return _core.blocks(self._text, _site(length, key_length, heads, layer, offset, input), self._directory, tile)
+
     def check(self, length, key_length=None, *, heads=1, layer=0, offset=0, input=()):
         """Raises PatternError where the pattern does not fit these lengths and heads, and ArgumentError where a length or
         a number of heads is none."""

@@ -8,7 +8,7 @@ import pickle
 import random
 import sys
 import unittest
-import unittest.mock
+from unittest import mock
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 if "WEFT_BINARY" in os.environ:
@@ -18,6 +18,9 @@ import weft_attention as weft  # noqa: E402, I001
 
 import cpu_torch  # noqa: F401, E402
 import torch  # noqa: E402
+
+from weft_attention._attend import attend_text  # noqa: E402
+from weft_attention._kept_layouts import BlockReader  # noqa: E402
 
 CALLS = 500
 PATTERNS = ("full", "causal", "window(7)", "causal & window(left=9)", "window(4) | global(2)", "random(3, seed=5)", "causal & stride(5)",
@@ -198,7 +201,7 @@ class AttendTest(unittest.TestCase):
 
         _operators.attend_operator.cache_clear()
         query, key, value = (part.double() for part in inputs())
-        with unittest.mock.patch.dict(sys.modules, {"weft_attention_runtime": None}):
+        with mock.patch.dict(sys.modules, {"weft_attention_runtime": None}):
             with self.assertRaisesRegex(weft.UnsupportedError, "^attend in float64 needs the package weft-attention-runtime"):
                 weft.attend(query, key, value, "full")
 
@@ -235,6 +238,57 @@ class AttendTest(unittest.TestCase):
         keys, values = key.repeat_interleave(2, 1), value.repeat_interleave(2, 1)
         wanted = torch.nn.functional.scaled_dot_product_attention(query, keys, values, attn_mask=bias)
         self.check(weft.attend(query, key, value, "full", causal=True, slopes=slopes).detach(), wanted.detach().double(), 2e-6, "ALiBi")
+
+    def kept(self, seed, queries=100, keys=130):
+        """A mask that is no expression, and its blocks."""
+        mask = torch.rand(queries, keys, generator=torch.Generator().manual_seed(seed)) < 0.4
+        mask[:64, 64:128] = True
+        reader = BlockReader(queries, keys)
+        reader.add(mask[:64])
+        reader.add(mask[64:])
+        return mask, reader.kept()
+
+    def attend_kept(self, given, layout):
+        settings = {"key_keep": None, "scale": None, "dropout_p": 0.0, "layer": 0, "query_offset": 0}
+        return attend_text(*given, layout.text, **settings)[0]
+
+    def test_blocks_that_were_dropped_are_made_again(self):
+        given = [torch.randn(1, heads, length, 16, requires_grad=True) for heads, length in ((4, 100), (4, 130), (4, 130))]
+        mask, layout = self.kept(1)
+        self.assertIs(self.kept(1)[1], layout)
+        wanted = torch.nn.functional.scaled_dot_product_attention(*given, attn_mask=mask)
+        wanted_gradients = torch.autograd.grad(wanted.sin().sum(), given)
+        _, other = self.kept(2)
+        with mock.patch("weft_attention._kept_layouts.MOST_BYTES", 1):
+            found = self.attend_kept(given, layout)
+            self.check(found.detach(), wanted.detach().double(), 2e-6, "output")
+            self.attend_kept(given, other)
+            for part, expected in zip(torch.autograd.grad(found.sin().sum(), given), wanted_gradients):
+                self.check(part, expected.double(), 5e-6, "gradient")
+            with mock.patch("weft_attention._operators.living_layout", lambda text: None):
+                found = self.attend_kept(given, layout)
+            self.attend_kept(given, other)
+            with self.assertRaisesRegex(RuntimeError, "it was dropped for others"):
+                found.sum().backward()
+
+    def test_a_block_mask_is_the_pattern(self):
+        for pattern, queries, keys, heads, offset in (("causal & window(100)", 300, 300, 1, 0), ("heads(causal, window(40) | global(3))", 256, 256, 2, 0),
+                                                      ("causal & stride(5)", 3, 200, 1, 197), ("full", 130, 256, 1, 0), ("random(3, seed=5)", 200, 130, 1, 0)):  # fmt: skip
+            with self.subTest(pattern):
+                found = weft.block_mask(pattern, queries, keys, heads=heads, offset=offset)
+                dense = weft.Pattern(pattern).to_dense(queries, keys, heads=heads, offset=offset)
+                wanted = torch.tensor(dense.tolist()).bool()
+                query, key = torch.arange(queries)[:, None], torch.arange(keys)
+                pairs = torch.stack([found.mask_mod(0, torch.tensor(head), query, key) for head in range(heads)])
+                self.assertTrue(torch.equal(pairs, wanted))
+                padded = torch.nn.functional.pad(wanted, (0, -keys % 128, 0, -queries % 128)).view(heads, -(-queries // 128), 128, -(-keys // 128), 128)
+                self.assertTrue(torch.equal(found.to_dense()[0].bool().expand(heads, -1, -1), padded.any(4).any(2)))
+                listed = torch.zeros_like(padded[:, :, 0, :, 0])
+                for head, row in ((head, row) for head in range(found.full_kv_num_blocks.shape[1]) for row in range(listed.shape[1])):
+                    listed[head, row, found.full_kv_indices[0, head, row, : found.full_kv_num_blocks[0, head, row]].long()] = True
+                self.assertTrue(torch.equal(listed, padded.all(4).all(2)))
+        with self.assertRaisesRegex(weft.UnsupportedError, "more than once"):
+            weft.block_mask('block(8, global(first=1, last=1) | window(3) | random(3, plan="hf-eval"))', 200)
 
     def test_a_module_is_compiled_exported_and_pickled(self):
         query, key, value = (part.detach() for part in inputs())

@@ -28,6 +28,7 @@ void translate_errors();
 
 void bind_site(nanobind::module_& module);
 void bind_expressions(nanobind::module_& module);
+void bind_blocks(nanobind::module_& module);
 void bind_figures(nanobind::module_& module);
 void bind_pictures(nanobind::module_& module);
 void bind_program(nanobind::module_& module);

@@ -10,6 +10,7 @@ NB_MODULE(_core, module) {
   weft::python::translate_errors();
   weft::python::bind_site(module);
   weft::python::bind_expressions(module);
+  weft::python::bind_blocks(module);
   weft::python::bind_figures(module);
   weft::python::bind_pictures(module);
   weft::python::bind_program(module);

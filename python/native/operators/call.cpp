@@ -4,6 +4,8 @@
 
 #include <torch/csrc/stable/ops.h>
 
+#include <algorithm>
+#include <array>
 #include <limits>
 #include <vector>
 
@@ -22,10 +24,35 @@ Tensor with_contiguous_columns(const Tensor& tensor) {
   return tensor.size(3) <= 1 || tensor.stride(3) == 1 ? tensor : torch::stable::contiguous(tensor);
 }
 
+/// Without the dispatcher, which takes longer than the rest of a short call.
+template <std::size_t Dimensions>
+Tensor empty_tensor(std::int32_t dtype, const std::array<std::int64_t, Dimensions>& sizes,
+                    const std::array<std::int64_t, Dimensions>& strides) {
+  AtenTensorHandle handle = nullptr;
+  const AOTITorchError problem =
+      aoti_torch_empty_strided(std::int64_t{Dimensions}, sizes.data(), strides.data(), dtype,
+                               aoti_torch_device_type_cpu(), 0, &handle);
+  if (problem != AOTI_TORCH_SUCCESS) {
+    fail(ErrorKind::kUnsupported, "attend: no memory for a result");
+  }
+  return Tensor(handle);
+}
+
 /// [B, H, N, C] that is [B, N, H, C] in memory, so that joining the heads is no copy.
 Tensor empty_heads(const Tensor& like, std::int64_t heads, std::int64_t rows, std::int64_t columns) {
-  const std::vector<std::int64_t> sizes = {like.size(0), rows, heads, columns};
-  return torch::stable::transpose(torch::stable::new_empty(like, sizes), 1, 2);
+  std::int32_t dtype = 0;
+  STABLE_TORCH_ERROR_CODE_CHECK(aoti_torch_get_dtype(like.get(), &dtype));
+  const std::int64_t head = std::max<std::int64_t>(columns, 1);
+  const std::int64_t row = head * std::max<std::int64_t>(heads, 1);
+  return empty_tensor<4>(dtype, {like.size(0), heads, rows, columns},
+                         {row * std::max<std::int64_t>(rows, 1), head, row, 1});
+}
+
+/// float32 [B, H, N]
+Tensor empty_sums(const Tensor& like, std::int64_t heads, std::int64_t rows) {
+  const std::int64_t head = std::max<std::int64_t>(rows, 1);
+  return empty_tensor<3>(aoti_torch_dtype_float32(), {like.size(0), heads, rows},
+                         {head * std::max<std::int64_t>(heads, 1), head, 1});
 }
 
 Tensor empty_as_heads(const Tensor& tensor) {
@@ -115,9 +142,8 @@ bool has_no_pairs(const Inputs& inputs) {
 Forward attend(const Inputs& inputs, const Settings& settings) {
   check(inputs, settings);
   const Tensor& query = inputs.query;
-  const std::vector<std::int64_t> rows = {query.size(0), query.size(1), query.size(2)};
   const Forward forward{empty_heads(query, query.size(1), query.size(2), inputs.value.size(3)),
-                        torch::stable::new_empty(query, rows, ScalarType::Float)};
+                        empty_sums(query, query.size(1), query.size(2))};
   if (has_no_pairs(inputs)) {
     Tensor output = forward.output;
     Tensor log_sum_exp = forward.log_sum_exp;

@@ -14,7 +14,6 @@ namespace weft::python {
 namespace {
 
 constexpr std::int32_t kTile = 64;
-constexpr std::size_t kMostBytes = std::size_t{512} << 20;
 
 struct Entry {
   std::string name;
@@ -23,10 +22,12 @@ struct Entry {
 
 class KeptLayouts {
  public:
+  void limit(std::size_t most_bytes) noexcept { most_bytes_ = most_bytes; }
+
   void add(Entry entry) {
     bytes_ += entry.layout->blocks().bytes();
     entries_.push_front(std::move(entry));
-    while (bytes_ > kMostBytes && entries_.size() > 1) {
+    while (bytes_ > most_bytes_ && entries_.size() > 1) {
       bytes_ -= entries_.back().layout->blocks().bytes();
       entries_.pop_back();
     }
@@ -55,6 +56,7 @@ class KeptLayouts {
  private:
   std::list<Entry> entries_;
   std::size_t bytes_ = 0;
+  std::size_t most_bytes_ = 0;
 };
 
 KeptLayouts& kept_layouts() {
@@ -95,25 +97,7 @@ void check_blocks(const KeptBlocks& kept) {
           " keys in blocks of ", kTile, " x ", kTile);
 }
 
-attention::LayoutPtr with_heads(const attention::Layout& layout, std::int64_t heads) {
-  pattern::BlockLayout blocks = layout.blocks();
-  blocks.heads = heads;
-  blocks.group.assign(static_cast<std::size_t>(heads), 0);
-  return std::make_shared<const attention::Layout>(std::move(blocks));
-}
-
-// Called with the lock held.
-attention::LayoutPtr find_or_fail(std::string_view name, std::int64_t heads) {
-  attention::LayoutPtr layout = kept_layouts().find(name, heads);
-  require(layout != nullptr, "attend: no layout is kept as ", quote(name),
-          "; a mask that was read is dropped when 512 MB of others came after it");
-  return layout;
-}
-
-}  // namespace
-
-void keep_layout(const std::string& name, const KeptBlocks& kept) {
-  check_blocks(kept);
+attention::LayoutPtr layout_of_blocks(const KeptBlocks& kept) {
   pattern::BlockLayout blocks;
   blocks.tile = {kTile, kTile};
   blocks.query_length = kept.query_length;
@@ -125,7 +109,37 @@ void keep_layout(const std::string& name, const KeptBlocks& kept) {
   blocks.kind.assign(kept.kind.begin(), kept.kind.end());
   blocks.mask_bits.assign(kept.mask_bits.begin(), kept.mask_bits.end());
   blocks.group_edges = pattern::count_group_edges(blocks);
-  auto layout = std::make_shared<const attention::Layout>(std::move(blocks));
+  return std::make_shared<const attention::Layout>(std::move(blocks));
+}
+
+attention::LayoutPtr with_heads(const attention::Layout& layout, std::int64_t heads) {
+  pattern::BlockLayout blocks = layout.blocks();
+  blocks.heads = heads;
+  blocks.group.assign(static_cast<std::size_t>(heads), 0);
+  return std::make_shared<const attention::Layout>(std::move(blocks));
+}
+
+// Called with the lock held.
+attention::LayoutPtr find_or_fail(std::string_view name, std::int64_t heads) {
+  attention::LayoutPtr layout = kept_layouts().find(name, heads);
+  require(layout != nullptr, "attend: no layout is kept as ", quote(name),
+          ": it was dropped for others that came after it; compute the backward pass of a mask before the next forward "
+          "passes, or leave torch.compile out, since without it a dropped mask is made again");
+  return layout;
+}
+
+}  // namespace
+
+void keep_layout(const std::string& name, const KeptBlocks& kept, std::size_t most_bytes) {
+  {
+    const std::lock_guard lock(kept_layouts().mutex);
+    kept_layouts().limit(most_bytes);
+    if (kept_layouts().find(name, 1) != nullptr) {
+      return;
+    }
+  }
+  check_blocks(kept);
+  attention::LayoutPtr layout = layout_of_blocks(kept);
   const std::lock_guard lock(kept_layouts().mutex);
   if (kept_layouts().find(name, 1) == nullptr) {
     kept_layouts().add({name, std::move(layout)});

@@ -3,6 +3,7 @@
 // a name, and weft::attend is given `kept:NAME` in place of an expression.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -24,9 +25,10 @@ struct KeptBlocks {
   std::int64_t key_length = 0;
 };
 
-/// Keeps the blocks, 512 MB of them: those that were not asked for longest go. Errors: kArgument for arrays that are no
-/// layout, since a kernel follows them unchecked.
-void keep_layout(const std::string& name, const KeptBlocks& blocks);
+/// Keeps the blocks, unless a layout of that name is there. Of all that is kept, those that were not asked for longest
+/// go until at most `most_bytes` are left; the last one stays. Errors: kArgument for arrays that are no layout, since a
+/// kernel follows them unchecked.
+void keep_layout(const std::string& name, const KeptBlocks& blocks, std::size_t most_bytes);
 
 /// Errors: kArgument where no layout of that name is there, or one of other lengths.
 attention::LayoutPtr kept_layout(std::string_view name, const pattern::Site& site);

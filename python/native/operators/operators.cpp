@@ -44,12 +44,15 @@ std::span<const Number> numbers(const Tensor& tensor, torch::headeronly::ScalarT
 }
 
 void keep_layout_operator(Tensor row_begin, Tensor key_block, Tensor kind, Tensor mask_bits, std::string name,
-                          std::int64_t query_length, std::int64_t key_length) {
+                          std::int64_t query_length, std::int64_t key_length, std::int64_t most_bytes) {
+  require(most_bytes >= 0, "keep_layout: most_bytes must not be negative, found ", most_bytes);
   using torch::headeronly::ScalarType;
-  keep_layout(name, {numbers<std::int64_t>(row_begin, ScalarType::Long, "row_begin"),
-                     numbers<std::int32_t>(key_block, ScalarType::Int, "key_block"),
-                     numbers<std::int32_t>(kind, ScalarType::Int, "kind"),
-                     numbers<std::int64_t>(mask_bits, ScalarType::Long, "mask_bits"), query_length, key_length});
+  keep_layout(name,
+              {numbers<std::int64_t>(row_begin, ScalarType::Long, "row_begin"),
+               numbers<std::int32_t>(key_block, ScalarType::Int, "key_block"),
+               numbers<std::int32_t>(kind, ScalarType::Int, "kind"),
+               numbers<std::int64_t>(mask_bits, ScalarType::Long, "mask_bits"), query_length, key_length},
+              static_cast<std::size_t>(most_bytes));
 }
 
 template <typename To, typename From>
@@ -85,7 +88,7 @@ STABLE_TORCH_LIBRARY_FRAGMENT(weft, library) {
       "distance_zero, float scale, float dropout) -> (Tensor, Tensor, Tensor, Tensor)");
   library.def(
       "keep_layout(Tensor row_begin, Tensor key_block, Tensor kind, Tensor mask_bits, str name, int query_length, int "
-      "key_length) -> ()");
+      "key_length, int most_bytes) -> ()");
   library.def("kept_layout(str name) -> (Tensor, Tensor, Tensor, Tensor, Tensor)");
 }
 

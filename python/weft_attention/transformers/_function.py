@@ -4,16 +4,14 @@ import dataclasses
 
 import torch
 from transformers.masking_utils import causal_mask_function, prepare_padding_mask
-from transformers.utils import output_capturing
 
 from .._attend import attend_text
 from .._errors import UnsupportedError
+from ._biases import distances_of
 from ._mask import Mask
-from ._reading import Asked, read, read_tensor
+from ._reading import Asked, Edges, read, read_tensor
+from ._refusals import HINT, refuse_arguments
 from ._tracing import traced_expression
-
-NAME = "weft"
-_HINT = 'load the model with attn_implementation="eager" for this'
 
 
 def make_mask(
@@ -30,7 +28,7 @@ def make_mask(
     **others,
 ):
     """The mask function of transformers: reads what the model asks for."""
-    if isinstance(attention_mask, Mask):  # made before by generate() for a static cache
+    if was_made_before(attention_mask):
         return attention_mask
     mask_function = causal_mask_function if mask_function is None else mask_function
     keep = prepare_padding_mask(attention_mask, kv_length, kv_offset)
@@ -39,15 +37,20 @@ def make_mask(
         keep = keep.to(torch.bool)
     asked = Asked(mask_function, batch_size, q_length, kv_length, q_offset, kv_offset, use_vmap, device)
     if q_length == 1:
-        return _one_query(asked, keep)
-    if torch.compiler.is_compiling() and not isinstance(q_offset, torch.Tensor) and _is_plain(use_vmap, others):
+        return one_query(asked, keep)
+    if torch.compiler.is_compiling() and not isinstance(q_offset, torch.Tensor) and is_plain(use_vmap, others):
         text = traced_expression(mask_function)
         if text is not None:
-            return Mask([text], keep, q_offset - kv_offset, asked.shape)
+            return Mask(Edges([text]), keep, first_query(asked), asked.shape)
     return _read_mask(asked, keep)
 
 
-def _is_plain(use_vmap, others):
+def was_made_before(attention_mask):
+    """generate() makes the mask of a static cache, and hands it to the model as its attention_mask."""
+    return isinstance(attention_mask, Mask)
+
+
+def is_plain(use_vmap, others):
     """Whether the mask function closes over no tensor, as those of packed texts, images and chunks do: then transformers
     may leave the mask out. Dynamo cannot make a constant of the others."""
     may_be_left_out = others.get("allow_is_causal_skip") or others.get("allow_is_bidirectional_skip")
@@ -58,18 +61,28 @@ def _is_plain(use_vmap, others):
 # Numbers are read: a graph of torch.compile ends here.
 @torch._dynamo.disable
 def _read_mask(asked, keep):
-    asked = dataclasses.replace(asked, offset=int(asked.offset))
-    rows, exact = read(asked)
+    asked = dataclasses.replace(asked, offset=number_of(asked.offset))
+    edges = read(asked)
     if keep is not None and bool(keep.all()):
         keep = None
-    return Mask(rows, keep, asked.offset - asked.key_offset, asked.shape, exact=exact)
+    return Mask(edges, keep, first_query(asked), asked.shape)
 
 
-def _one_query(asked, keep):
+def number_of(offset):
+    """The position of the first query, which is a tensor in a static cache."""
+    return int(offset)
+
+
+def one_query(asked, keep):
     """A token that is decoded: its row of the mask is its padding, so that no expression names the position."""
     row = asked.slab(0, 1)[:, 0, 0]
     keep = row if keep is None else row & keep
-    return Mask(["full"], keep.expand(asked.batch, asked.keys), asked.offset - asked.key_offset, asked.shape)
+    return Mask(Edges(["full"]), keep.expand(asked.batch, asked.keys), first_query(asked), asked.shape)
+
+
+def first_query(asked):
+    """Its position among the keys that there are: a sliding cache has lost those before."""
+    return asked.offset - asked.key_offset
 
 
 def weft_attention_forward(
@@ -83,19 +96,24 @@ def weft_attention_forward(
     scaling=None,
     is_causal=None,
     position_bias=None,
-    cache=None,
     **kwargs,
 ):
     """The attention function of transformers: [B, H, Q, D] and so on -> [B, Q, H, C], None."""
-    _refuse(module, position_bias, cache, kwargs)
+    refuse_arguments(module, kwargs)
     mask = _mask_of(module, query, key, attention_mask, is_causal)
-    texts, offset, layer = mask.rows, mask.offset, 0
     pattern = pattern_of(module)
+    # One row of padding says all: its position, a tensor in a static cache, is not read.
+    is_a_row = query.shape[2] == 1 and pattern is None
+    texts, layer = mask.edges.rows, 0
     if pattern is not None:
         texts, layer = _with_pattern(mask, pattern), getattr(module, "layer_idx", None) or 0
-    elif query.shape[2] == 1:
-        offset = 0  # one row of padding says all; its position, a tensor in a static cache, is not read
-    settings = {"scale": scaling, "dropout_p": dropout, "layer": layer, "query_offset": offset}
+    settings = {
+        "scale": scaling,
+        "dropout_p": dropout,
+        "layer": layer,
+        "query_offset": 0 if is_a_row else mask.offset,
+        "distances": distances_of(module, position_bias, mask, is_a_row),
+    }
     if len(texts) == 1:
         out, _ = attend_text(query, key, value, texts[0], key_keep=mask.keep, **settings)
     else:
@@ -119,12 +137,12 @@ def _by_rows(query, key, value, texts, keep, settings):
 
 
 def _with_pattern(mask, pattern):
-    if not mask.exact:
+    if mask.edges.kept:
         raise UnsupportedError(
             f"a pattern cannot be joined to a mask that is no expression (packed texts, images between words): {pattern}",
             "call use(model) without a pattern for such texts",
         )
-    own = mask.rows[0]
+    own = mask.edges.rows[0]
     return [pattern if own == "full" else f"({own}) & ({pattern})"]
 
 
@@ -151,18 +169,18 @@ def _mask_of(module, query, key, mask, is_causal):
     if mask is None:
         causal = getattr(module, "is_causal", True) if is_causal is None else is_causal
         text = "causal" if causal and queries > 1 else "full"
-        return Mask([text], None, 0, (query.shape[0], 1, queries, keys))
+        return Mask(Edges([text]), None, 0, (query.shape[0], 1, queries, keys), positions_are_known=queries == keys)
     if isinstance(mask, Mask):
         if mask.shape[3] != keys or mask.shape[2] != queries:
             raise UnsupportedError(
                 f"{type(module).__name__} has {queries} queries and {keys} keys, but its mask is of {mask.shape[2]} and "
                 f"{mask.shape[3]}",
-                _HINT,
+                HINT,
             )
         return mask
     if not isinstance(mask, torch.Tensor) or mask.ndim != 4 or mask.shape[1] != 1:
         found = list(mask.shape) if hasattr(mask, "shape") else type(mask).__name__
-        raise UnsupportedError(f"{type(module).__name__} was given a mask of {found}, expected [batch, 1, Q, K]", _HINT)
+        raise UnsupportedError(f"{type(module).__name__} was given a mask of {found}, expected [batch, 1, Q, K]", HINT)
     return _mask_of_tensor(module, mask[:, :, :, :keys], queries, keys)
 
 
@@ -172,34 +190,10 @@ def _mask_of_tensor(module, mask, queries, keys):
         lowest = torch.finfo(mask.dtype).min
         allowed = mask == 0
         if not bool((allowed | (mask <= lowest)).all()):
-            raise UnsupportedError(f"{type(module).__name__} adds numbers to its scores by its mask", _HINT)
+            raise UnsupportedError(f"{type(module).__name__} adds numbers to its scores by its mask", HINT)
         mask = allowed
-    shape = (mask.shape[0], 1, queries, keys)
+    shape, known = (mask.shape[0], 1, queries, keys), queries == keys
     if queries == 1:
-        return Mask(["full"], mask[:, 0, 0], keys - 1, shape)
-    rows, exact = read_tensor(mask, queries, keys)
-    return Mask(rows, None, max(keys - queries, 0), shape, exact=exact)
-
-
-def _refuse(module, position_bias, cache, kwargs):
-    name = type(module).__name__
-    if position_bias is not None:
-        raise UnsupportedError(f"{name} adds a bias of positions to its scores, which Weft would leave out", _HINT)
-    if cache is not None:
-        raise UnsupportedError(f"{name} has a paged cache, which Weft does not read", _HINT)
-    if kwargs.get("s_aux") is not None:
-        raise UnsupportedError(f"{name} has attention sinks (s_aux), which Weft would leave out", _HINT)
-    if kwargs.get("softcap") is not None:
-        raise UnsupportedError(f"{name} caps its scores (softcap), which Weft would leave out", _HINT)
-    if kwargs.get("output_attentions") or _attentions_are_collected():
-        raise UnsupportedError(f"{name} was asked for its probabilities (output_attentions), which Weft never makes", _HINT)
-    if kwargs.get("head_mask") is not None:
-        raise UnsupportedError(f"{name} was given a head_mask, which Weft would leave out", _HINT)
-
-
-def _attentions_are_collected():
-    """Whether transformers gathers probabilities by hooks, which would find none and return an empty tuple."""
-    if torch.compiler.is_compiling():
-        return False
-    collected = output_capturing._active_collector.get()
-    return collected is not None and any("attentions" in name for name in collected)
+        return Mask(Edges(["full"]), mask[:, 0, 0], keys - 1, shape, positions_are_known=known)
+    edges = read_tensor(mask, queries, keys)
+    return Mask(edges, None, max(keys - queries, 0), shape, positions_are_known=known)

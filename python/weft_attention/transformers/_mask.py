@@ -6,19 +6,19 @@ from .._errors import UnsupportedError
 
 
 class Mask:
-    """rows: for each text of the batch, or once for all of them, the edges as `attend` is given them. keep: bool [B, K],
-    False at padding, or None. offset: the position of the first query among the keys. exact: whether `rows` are
-    expressions of the language, to which a pattern can be joined."""
+    """edges: what `attend` is given for each text of the batch, or once for all (Edges). keep: bool [B, K], False at
+    padding, or None. offset: the position of the first query among the keys. positions_are_known: False for a mask that
+    was a tensor of other queries than keys, whose first query is only taken for the last but so many."""
 
     dtype = None  # not a number's, so that no model adds it to scores
     ndim = 4
 
-    def __init__(self, rows, keep, offset, shape, *, exact=True):
-        self.rows = rows
+    def __init__(self, edges, keep, offset, shape, *, positions_are_known=True):
+        self.edges = edges
         self.keep = keep
         self.offset = offset
         self.shape = shape
-        self.exact = exact
+        self.positions_are_known = positions_are_known
 
     def dim(self):
         return self.ndim

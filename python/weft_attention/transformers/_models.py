@@ -6,7 +6,9 @@ from transformers import AttentionInterface, AttentionMaskInterface, PreTrainedM
 from .._errors import ArgumentError, UnsupportedError
 from .._operators import attend_operator
 from .._pattern import Pattern
-from ._function import NAME, make_mask, weft_attention_forward
+from ._biases import NAME, give_tables
+from ._function import make_mask, weft_attention_forward
+from ._refusals import refuse_model
 
 # Parts of the names of modules whose queries look at another text.
 _CROSSING = ("cross", "encoder_attn", "encdec")
@@ -41,15 +43,15 @@ def use(model, pattern=None):
     if pattern is None:
         pattern = getattr(model.config, "weft_attention", None)
     chosen = None if pattern is None else _checked(pattern)
-    _refuse_model(model)
+    for part in _submodels(model):
+        refuse_model(part)
+    give_tables(model, _is_crossing)
     model.set_attn_implementation(NAME)
-    for config in _configs(model):
-        if config._attn_implementation != NAME:
-            raise UnsupportedError(f"{type(model).__name__} keeps attn_implementation={config._attn_implementation!r}")
+    check_implementation(model)
     given = 0
     for name, module in model.named_modules():
         if "attention" in type(module).__name__.lower():
-            crosses = any(part in name.lower() for part in _CROSSING)
+            crosses = _is_crossing(name)
             module.__dict__["_weft_pattern"] = "" if crosses or chosen is None else chosen
             given += not crosses
     if chosen is not None and not given:
@@ -57,6 +59,17 @@ def use(model, pattern=None):
     if chosen is not None:
         model.config.weft_attention = chosen
     return model
+
+
+def check_implementation(model):
+    """transformers leaves a model as it is, with a warning, where it cannot be set."""
+    for config in _configs(model):
+        if config._attn_implementation != NAME:
+            raise UnsupportedError(f"{type(model).__name__} keeps attn_implementation={config._attn_implementation!r}")
+
+
+def _is_crossing(name):
+    return any(part in name.lower() for part in _CROSSING)
 
 
 def paths(model):
@@ -81,20 +94,3 @@ def _submodels(model):
 
 def _configs(model):
     return {id(part.config): part.config for part in _submodels(model)}.values()
-
-
-def _refuse_model(model):
-    for part in _submodels(model):
-        name = type(part).__name__
-        if not part._can_set_attn_implementation():
-            raise UnsupportedError(
-                f"{name} computes attention without asking the interface of transformers, so that Weft would not be used",
-                "the program `weft` reads Longformer, BigBird and DeBERTa directories itself",
-            )
-        for setting in ("attn_logit_softcapping", "attn_logit_softcap"):
-            if getattr(part.config, setting, None) is not None:
-                raise UnsupportedError(f"{name} caps its scores ({setting}), which Weft would leave out")
-        if any(parameter.rsplit(".", 1)[-1] == "sinks" for parameter, _ in part.named_parameters()):
-            raise UnsupportedError(f"{name} has attention sinks, which Weft would leave out")
-        if any("relative_attention_bias" in parameter for parameter, _ in part.named_parameters()):
-            raise UnsupportedError(f"{name} adds a bias of positions to its scores, which Weft would leave out")

@@ -11,7 +11,7 @@ import types
 import torch
 from transformers.masking_utils import sdpa_mask
 
-from .._operators import attend_operator
+from .._kept_layouts import BlockReader
 
 _SLAB_PAIRS = 1 << 24
 _MOST_REMEMBERED = 256
@@ -60,15 +60,24 @@ class Asked:
             yield first, mask[:1, 0] if mask.stride(0) == 0 else mask[:, 0]
 
 
+@dataclasses.dataclass(frozen=True)
+class Edges:
+    """rows: for each text of the batch, or once for all of them, what `attend` is given. kept: the layouts that rows
+    name, which live as long as this does; without any, all rows are expressions."""
+
+    rows: list
+    kept: tuple = ()
+
+
 def read(asked):
-    """The edges as text, one for each row of the batch or one for all, and whether they are expressions."""
+    """The Edges that a model asks for."""
     numbers = (asked.batch, asked.queries, asked.keys, asked.offset, asked.key_offset, asked.use_vmap)
     key = contents((asked.mask_function, *numbers))
     if key is not None and key in _remembered:
         _remembered.move_to_end(key)
         return _remembered[key]
     found = edges_of(asked.slabs, asked.queries, asked.keys, asked.offset - asked.key_offset)
-    if key is not None and found[1]:  # a kept layout may be dropped; it is read anew
+    if key is not None and not found.kept:  # blocks are large; they are read anew
         _remembered[key] = found
         if len(_remembered) > _MOST_REMEMBERED:
             _remembered.popitem(last=False)
@@ -89,48 +98,51 @@ def read_tensor(mask, queries, keys):
 
 
 def edges_of(slabs, queries, keys, offset):
-    """Texts and whether all are expressions. `slabs()` gives (first query, bool [B or 1, rows, K])."""
-    text = _expression_of(slabs, queries, keys, offset)
+    """`slabs()` gives (first query, bool [B or 1, rows, K])."""
+    text = _expression_of(slabs, keys, offset)
     if text is not None:
-        return [text], True
-    blocks = None
-    for first, slab in slabs():
-        if blocks is None:
-            blocks = [_Blocks(queries, keys) for _ in range(slab.shape[0])]
-        for row, text in enumerate(blocks):
-            text.add(slab[row])
-    return [one.kept() for one in blocks], False
+        return Edges([text])
+    readers = None
+    for _, slab in slabs():
+        if readers is None:
+            readers = [BlockReader(queries, keys) for _ in range(slab.shape[0])]
+        for row, reader in enumerate(readers):
+            reader.add(slab[row])
+    kept = tuple(reader.kept() for reader in readers)
+    return Edges([layout.text for layout in kept], kept)
 
 
 def _rows_of_slab(pairs_of_a_row):
     return max(64, _SLAB_PAIRS // max(1, pairs_of_a_row) // 64 * 64)
 
 
-def _expression_of(slabs, queries, keys, offset):
+def _expression_of(slabs, keys, offset):
     """A band that all texts share, as `full`, `causal` or a window; None where some pair differs from it."""
-    band, positions = None, None
+    band = _Band(keys)
     for first, slab in slabs():
-        if band is None:
-            positions = torch.arange(keys, device=slab.device)
-            band = _Band(keys)
         for row in (0, slab.shape[1] // 2, slab.shape[1] - 1):
             if not band.widen(slab[0, row], first + row + offset):
                 return None
-    if band is None:
-        return "full"
-    left, right = band.left, band.right
-    if band_text(left, right) is None:
-        return None
+    text = band_text(band.left, band.right)
+    return text if text is not None and holds(band, slabs, offset) else None
+
+
+def holds(band, slabs, offset):
+    """Whether every pair is as the band says: three rows of a slab are alike in windows and in chunks."""
+    positions = None
     for first, slab in slabs():
-        distance = positions - torch.arange(first + offset, first + offset + slab.shape[1], device=slab.device)[:, None]
+        if positions is None:
+            positions = torch.arange(band.keys, device=slab.device)
+        queries = torch.arange(first + offset, first + offset + slab.shape[1], device=slab.device)
+        distance = positions - queries[:, None]
         wanted = torch.ones_like(distance, dtype=torch.bool)
-        if left is not None:
-            wanted &= distance >= -left
-        if right is not None:
-            wanted &= distance <= right
+        if band.left is not None:
+            wanted &= distance >= -band.left
+        if band.right is not None:
+            wanted &= distance <= band.right
         if not torch.equal(slab, wanted.expand_as(slab)):
-            return None
-    return band_text(left, right)
+            return False
+    return True
 
 
 class _Band:
@@ -160,58 +172,6 @@ def band_text(left, right):
     if right is None:
         return None
     return f"causal & window(left={left})" if right == 0 else f"window(left={left}, right={right})"
-
-
-class _Blocks:
-    """A mask as blocks of 64 x 64: those that are full, and those with some pairs as their bits."""
-
-    _TILE = 64
-
-    def __init__(self, queries, keys):
-        self.queries, self.keys = queries, keys
-        self.row_begin, self.key_block, self.kind, self.bits = [0], [], [], []
-        self.masks = 0
-
-    def add(self, slab):
-        rows, tile = slab.shape[0], self._TILE
-        columns = (self.keys + tile - 1) // tile
-        heights = (rows + tile - 1) // tile
-        padded = slab.new_zeros(heights * tile, columns * tile)
-        padded[:rows, : self.keys] = slab
-        counts = padded.view(heights, tile, columns, tile).sum((1, 3), dtype=torch.int32)
-        row_sizes = torch.full((heights,), tile)
-        row_sizes[-1] = rows - (heights - 1) * tile
-        column_sizes = torch.full((columns,), tile)
-        column_sizes[-1] = self.keys - (columns - 1) * tile
-        full = counts == (row_sizes[:, None] * column_sizes)
-        some = counts > 0
-        row, column = some.nonzero(as_tuple=True)
-        is_full = full[row, column]
-        kind = torch.full(row.shape, -1, dtype=torch.int32)
-        partial = (~is_full).nonzero().flatten()
-        kind[partial] = torch.arange(self.masks, self.masks + len(partial), dtype=torch.int32)
-        self.masks += len(partial)
-        cells = padded.view(heights, tile, columns, tile)[row[partial], :, column[partial]]
-        self.bits.append((cells.long() << torch.arange(tile)).sum(-1).flatten())
-        begin = self.row_begin[-1]
-        self.row_begin += (some.sum(1).cumsum(0) + begin).tolist()
-        self.key_block.append(column.int())
-        self.kind.append(kind)
-
-    def kept(self):
-        attend_operator()
-        parts = [
-            torch.tensor(self.row_begin, dtype=torch.int64),
-            torch.cat(self.key_block),
-            torch.cat(self.kind),
-            torch.cat(self.bits),
-        ]
-        digest = hashlib.sha256(f"{self.queries}x{self.keys}".encode())
-        for part in parts:
-            digest.update(part.numpy().tobytes())
-        name = digest.hexdigest()[:32]
-        torch.ops.weft.keep_layout(*parts, name, self.queries, self.keys)
-        return f"kept:{name}"
 
 
 def contents(value):

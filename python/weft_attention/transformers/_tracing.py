@@ -16,8 +16,7 @@ def traced_expression(mask_function):
         return None
     # What its code is taken for is tried at a length at which every side of the band ends.
     length = 2 * (max(side or 0 for side in band) + 8)
-    found, _ = read(Asked(mask_function, 1, length, length))
-    return text if found == [text] else None
+    return text if read(Asked(mask_function, 1, length, length)).rows == [text] else None
 
 
 def _band(function):
