@@ -7,16 +7,28 @@ _TILE = 128
 
 
 def block_mask(pattern, length, key_length=None, *, heads=1, layer=0, offset=0, input=(), device="cpu"):
-    """The edges of `pattern` as a `torch.nn.attention.flex_attention.BlockMask` of blocks of 128 x 128 pairs.
-
-    length, key_length: numbers of queries and keys. heads: those of the query; where all have the same edges, the mask
-    has one, which FlexAttention takes for any number. offset: the position of the first query. layer and input as in
-    Pattern.to_dense. device: where the mask is, which is that of the tensors.
+    """The edges of a pattern as a mask of PyTorch's FlexAttention, in blocks of 128 x 128 pairs.
 
         mask = weft.block_mask("causal & window(512)", 4096, device="cuda")
         out = torch.compile(flex_attention)(query, key, value, block_mask=mask)
 
-    Raises UnsupportedError for a pattern that counts some edges more than once, which bits cannot say.
+    Args:
+        pattern: an expression or a `Pattern`.
+        length: the number of queries.
+        key_length: the number of keys; as many where it is None.
+        heads: those of the query. Where all have the same edges, the mask has one, which FlexAttention takes for any
+            number.
+        layer: the number that `layer` of the expression means.
+        offset: the position of the first query.
+        input: the positions that `input` of the expression means.
+        device: where the mask is, which is that of the tensors.
+
+    Returns:
+        a `torch.nn.attention.flex_attention.BlockMask`.
+
+    Raises:
+        PatternError: as `Pattern.check`.
+        UnsupportedError: the pattern counts some edges more than once, which a mask of bits cannot say.
     """
     import torch
 

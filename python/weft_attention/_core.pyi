@@ -16,7 +16,7 @@ def check(expression: str, site: Site, directory: str = "") -> None: ...
 def to_dense(expression: str, site: Site, directory: str = "") -> bytes:
     """Multiplicities as int32 [heads, query_length, key_length] in the machine's order of bytes: 0 is no edge."""
 
-def blocks(expression: str, site: Site, directory: str = "", tile: int = 64) -> tuple[bytes, bytes, bytes, bytes, bytes]:
+def blocks(expression: str, site: Site, directory: str = "", tile: int = 64) -> tuple:
     """The compiled blocks of tile x tile pairs, as arrays in the machine's order of bytes: group int32 [heads], row_begin
     int64 [groups * rows + 1], key_block int32 [blocks], kind int32 [blocks] (-1 is full, else a mask), and the bits of
     masks, int64 [masks, tile, tile / 64]. Raises UnsupportedError where an edge counts more than once."""
