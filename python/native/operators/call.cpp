@@ -29,9 +29,8 @@ template <std::size_t Dimensions>
 Tensor empty_tensor(std::int32_t dtype, const std::array<std::int64_t, Dimensions>& sizes,
                     const std::array<std::int64_t, Dimensions>& strides) {
   AtenTensorHandle handle = nullptr;
-  const AOTITorchError problem =
-      aoti_torch_empty_strided(std::int64_t{Dimensions}, sizes.data(), strides.data(), dtype,
-                               aoti_torch_device_type_cpu(), 0, &handle);
+  const AOTITorchError problem = aoti_torch_empty_strided(std::int64_t{Dimensions}, sizes.data(), strides.data(), dtype,
+                                                          aoti_torch_device_type_cpu(), 0, &handle);
   if (problem != AOTI_TORCH_SUCCESS) {
     fail(ErrorKind::kUnsupported, "attend: no memory for a result");
   }

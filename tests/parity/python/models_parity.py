@@ -8,6 +8,7 @@ from small_models import IDS, LENGTH, T5, T5_NAMES, both, given, model_of, padde
 
 import torch
 import transformers
+from torch.nn.attention.flex_attention import flex_attention
 
 import weft_attention as weft
 from weft_attention.transformers import paths, register, use
@@ -20,7 +21,9 @@ class Models(unittest.TestCase):
         torch.set_num_threads(1)
 
     def near(self, pair, most=1e-5):
-        self.assertLessEqual((pair[0] - pair[1]).abs().max().item(), most)
+        """Of the largest number, where that is above 1."""
+        size = max(1.0, pair[0].abs().max().item())
+        self.assertLessEqual((pair[0] - pair[1]).abs().max().item(), most * size)
 
     def test_outputs_and_gradients(self):
         for name in ("modernbert", "roberta", "bert", "mistral", "qwen3", "gemma3", "bart", "whisper", *T5_NAMES):
@@ -63,10 +66,16 @@ class Models(unittest.TestCase):
                 self.assertIn("window(left=20, right=30) | global(2)", str(set(paths(model).values())))
                 model = use(model_of(name)).bfloat16()
                 low = both(model, lambda model: model(**given(name, padded("right"))).logits.float())  # noqa: B023
-                self.near(low, 0.05 * found.abs().max().item())
+                self.near(low, 0.05)
         longt5 = transformers.LongT5Model(transformers.LongT5Config(**T5, local_radius=8))
         with self.assertRaisesRegex(weft.UnsupportedError, "LongT5LocalAttention .* adds a bias of positions"):
             use(longt5)
+
+    def test_a_block_mask_in_flex_attention(self):
+        for pattern, heads in (("causal & window(100)", 4), ("heads(causal, window(40) | global(3))", 2)):
+            query, key, value = (torch.randn(1, heads, 300, 16) for _ in range(3))
+            found = flex_attention(query, key, value, block_mask=weft.block_mask(pattern, 300, heads=heads))
+            self.near((found, weft.attend(query, key, value, pattern)), 2e-6)
 
     def test_masks_that_are_tensors(self):
         model = model_of("mistral")
