@@ -5,6 +5,7 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/core/dispatch/Dispatcher.h>
 
+#include <cstddef>
 #include <span>
 #include <string_view>
 #include <tuple>
@@ -13,6 +14,8 @@
 
 namespace weft::python {
 namespace {
+
+constexpr std::size_t kMostBytes = std::size_t{512} << 20;
 
 using Parts = std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor, at::Tensor>;
 
@@ -35,8 +38,10 @@ void take_over(const std::string& pattern) {
       c10::Dispatcher::singleton().findSchemaOrThrow("weft::kept_layout", "").typed<Parts(std::string_view)>();
   const auto [row_begin, key_block, kind, mask_bits, lengths] = handle.call(name);
   const std::span<const std::int64_t> sizes = numbers<std::int64_t>(lengths);
-  keep_layout(name, {numbers<std::int64_t>(row_begin), numbers<std::int32_t>(key_block), numbers<std::int32_t>(kind),
-                     numbers<std::int64_t>(mask_bits), sizes[0], sizes[1]});
+  keep_layout(name,
+              {numbers<std::int64_t>(row_begin), numbers<std::int32_t>(key_block), numbers<std::int32_t>(kind),
+               numbers<std::int64_t>(mask_bits), sizes[0], sizes[1]},
+              kMostBytes);
 }
 
 }  // namespace weft::python
