@@ -1,33 +1,41 @@
 # SPDX-License-Identifier: Apache-2.0
 """Cases that passed in this build tree: where neither their program nor the fixtures nor the variables that programs look at have changed, they
-need not run again. A program holds all of Weft that its cases test, and is compiled anew where a library's headers change."""
+need not run again. A program holds all of Weft that its cases test, and is compiled anew where a library's headers change. A fuzzer is a
+program with one case; what scripts look at nobody knows."""
 import hashlib
 import json
 import os
 import pathlib
 
+from .cases import Case, Program
 from .results import PASSED
 
 # Variables that change what a program does begin so.
 PREFIXES = ("WEFT_", "ATEN_", "ONEDNN_", "DNNL_", "OMP_", "MKL_", "LD_", "ASAN_", "UBSAN_", "TSAN_", "LSAN_", "LANG", "LC_", "GTEST_")
 
 
-def digest_of_files(folder):
+def digest_of_files(folders):
     """Of the names, sizes and times of change of all files below."""
     found = hashlib.sha256()
-    for path in sorted(pathlib.Path(folder).rglob("*")):
-        state = path.lstat()
-        found.update(f"{path}\0{state.st_size}\0{state.st_mtime_ns}\n".encode())
+    for folder in folders:
+        for path in sorted(folder.rglob("*")):
+            state = path.lstat()
+            found.update(f"{path}\0{state.st_size}\0{state.st_mtime_ns}\n".encode())
     return found.hexdigest()
 
 
 class Passed:
-    """A file of the tree: what passed of each program, for each set of variables."""
+    """A file of the tree: what passed of each program, for each set of variables. `fixtures` are folders that programs read."""
 
-    def __init__(self, path, fixtures):
-        self.path = path
+    def __init__(self, tree, fixtures):
+        self.tree, self.path = tree, tree / "passed.json"
         self.fixtures = digest_of_files(fixtures)
-        self.known = json.loads(path.read_text()) if path.is_file() else {}
+        self.known = json.loads(self.path.read_text()) if self.path.is_file() else {}
+
+    def of_entries(self, entries):
+        """Those that are programs of the tree, each as a program with one case."""
+        return [(Program(entry.command[0], entry.room, entry.environment, entry.folder), [Case(entry.name, entry.name, False)])
+                for entry in entries if pathlib.Path(entry.command[0]).is_relative_to(self.tree)]
 
     def key(self, program):
         variables = sorted(f"{name}={value}" for name, value in program.environment.items() if name.startswith(PREFIXES))

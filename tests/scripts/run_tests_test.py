@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What scripts/run-tests makes of cases that fail, crash, hang or end their process, and of entries that do: a small program plays GoogleTest's part."""
 import contextlib
+import dataclasses
 import io
 import os
 import pathlib
@@ -153,19 +154,19 @@ class RunTestsTest(unittest.TestCase):
         self.assertFalse(lives())
 
     def test_what_passed_runs_again_where_something_changed(self):
-        fixtures, path = self.folder / "fixtures", self.folder / "passed.json"
+        fixtures = self.folder / "fixtures"
         fixtures.mkdir()
         listing = [cases.Case(name, f"room.{name}", False) for name in ("A.Passes", "A.Breaks", "A.IsSkipped")]
 
         def left(program=self.program):
-            found, spared = passed.Passed(path, fixtures).left([(program, listing)])
+            found, spared = passed.Passed(self.folder, [fixtures]).left([(program, listing)])
             return [case.filter for _, rest in found for case in rest], spared
 
         everything = ([case.filter for case in listing], 0)
         self.assertEqual(left(), everything)
         found = []
         cases.run(self.program, listing, 20, found.append)
-        passed.Passed(path, fixtures).save([(self.program, listing)], found)
+        passed.Passed(self.folder, [fixtures]).save([(self.program, listing)], found)
         self.assertEqual(left(), (["A.Breaks", "A.IsSkipped"], 1))
         held = cases.Program(self.program.path, "room", self.program.environment | {"WEFT_ISA": "generic"}, ".")
         self.assertEqual(left(held), everything)
@@ -176,8 +177,11 @@ class RunTestsTest(unittest.TestCase):
         with open(self.program.path, "a") as program:
             program.write("# another build\n")
         self.assertEqual(left(), everything)
+        script, fuzzer = self.entry(""), dataclasses.replace(self.entry(""), name="fuzz.json", command=(self.program.path, "--seconds=3"))
+        self.assertEqual([(program.path, case.name) for program, (case,) in passed.Passed(self.folder, [fixtures]).of_entries([script, fuzzer])],
+                         [(self.program.path, "fuzz.json")])
         # A case that fails now has not passed, whatever it did before.
-        passed.Passed(path, fixtures).save([(self.program, listing[:1])], [Result("room.A.Passes", "room", "Failed", 0)])
+        passed.Passed(self.folder, [fixtures]).save([(self.program, listing[:1])], [Result("room.A.Passes", "room", "Failed", 0)])
         self.assertEqual(left(), everything)
 
     def entry(self, code, **properties):
