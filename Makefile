@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # Thin fronts: each target is one script or one cmake call. `make test` is everything; see CONTRIBUTING.md.
-.PHONY: help setup build demo test lint format bench coverage parity restore-model clean
+.PHONY: help setup build demo test lint format docs bench coverage parity restore-model clean
 
 help:
-	@echo "make setup | build | demo [TEXT=path] | test | lint | format | bench | coverage | parity | restore-model | clean"
+	@echo "make setup | build | demo [TEXT=path] | test | lint | format | docs | bench | coverage | parity | restore-model | clean"
 
 setup:
 	@scripts/setup
@@ -24,6 +24,10 @@ lint: setup
 
 format: setup
 	@scripts/format
+
+# The site of all pages; Sphinx comes into .venv-docs. Nothing has to be built before.
+docs:
+	@docs/site/build
 
 bench: setup
 	@scripts/bench
