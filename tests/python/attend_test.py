@@ -176,7 +176,7 @@ class AttendTest(unittest.TestCase):
         weft.attend(query, key, value, "full")
         bits = torch.tensor([(1 << min(row, 62)) | 1 for row in range(64)])  # each query sees the first key and its own
         bits[63] = -(1 << 63) | 1
-        torch.ops.weft.keep_layout(torch.tensor([0, 1]), torch.zeros(1, dtype=torch.int32), torch.zeros(1, dtype=torch.int32), bits, "diagonal", 64, 64)
+        torch.ops.weft.keep_layout(torch.tensor([0, 1]), torch.zeros(1, dtype=torch.int32), torch.zeros(1, dtype=torch.int32), bits, "diagonal", 64, 64, 1 << 20)
         settings = (None, None, None, "kept:diagonal", 0, 0, 0, 0.25, 0.0)
         out, _ = torch.ops.weft.attend(query, key, value, *settings)
         weft.attend(query.double(), key.double(), value.double(), "full")
