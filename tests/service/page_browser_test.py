@@ -71,17 +71,13 @@ class PageBrowserTest(Case):
         self.assertEqual(browser.run("return document.querySelectorAll('.models > li').length"), 8)
         self.assertEqual(browser.run(UNNAMED), [])
         for model, task, seen in (("names", "tag", ".boxed mark"), ("sentiment", "classify", ".bars li"), ("reader", "answer", ".boxed"), ("gaps", "fill-mask", ".bars code"),
-                                  ("gaps", "embed", ".grid-table td"), ("chooser", "choose", ".bars li:nth-child(3)"), ("ranker", "rerank", ".bars li:nth-child(3)"), ("notes", "search", "dl dd .text")):
+                                  ("gaps", "embed", ".grid-table td"), ("chooser", "choose", ".bars li:nth-child(3)"), ("ranker", "rerank", ".bars li:nth-child(3)")):
             self.go(browser, server, f"/#/models/{model}/{task}", "main form")
             browser.run(EXAMPLE)
             browser.wait_for(f"return document.querySelector('.result {seen}') !== null")
             self.assertEqual(browser.run(UNNAMED), [])
-        # A passage is text, whatever it holds; where nothing is found, words say so.
-        self.assertIn(HOSTILE, browser.run("return document.querySelector('.result dd .text').textContent"))
-        self.assertIn("Passages1", browser.run("return document.querySelector('.card dl').textContent"))
-        browser.run("document.querySelector('main form input[name=query]').value = 'trains'; document.querySelector('main form').requestSubmit()")
-        browser.wait_for("return document.querySelector('.result')?.textContent.startsWith('No passage has a word of the question.')")
         self.assert_ranked(browser, server)
+        self.assert_searched(browser, server)
         self.go(browser, server, "/#/models/pair/translate", "main form")
         browser.run("document.querySelector('main form button.quiet').click(); document.querySelectorAll('main form input')[1].value = 'de'")
         browser.keys("main form textarea", CONTROL + ENTER)
@@ -116,6 +112,16 @@ class PageBrowserTest(Case):
         browser.run("""const file = document.querySelector('main form input[type=file]'); const given = new DataTransfer();
 given.items.add(new File(['one loom\\ntwo looms\\n'], 'texts.txt', { type: 'text/plain' })); file.files = given.files; file.dispatchEvent(new Event('change'));""")
         browser.wait_for("return document.querySelector('main textarea').value === 'one loom\\ntwo looms\\n'")
+
+    def assert_searched(self, browser, server):
+        """A passage is text, whatever it holds; where nothing is found, words say so."""
+        self.go(browser, server, "/#/models/notes/search", "main form")
+        browser.run(EXAMPLE)
+        self.assertIn(HOSTILE, browser.wait_for("return document.querySelector('.result dd .text')?.textContent"))
+        self.assertIn("Passages1", browser.run("return document.querySelector('.card dl').textContent"))
+        self.assertEqual(browser.run(UNNAMED), [])
+        browser.run("document.querySelector('main form input[name=query]').value = 'trains'; document.querySelector('main form').requestSubmit()")
+        browser.wait_for("return document.querySelector('.result')?.textContent.startsWith('No passage has a word of the question.')")
 
     def running(self, server):
         return "weft_requests_running 1" in server.ask("GET", "/metrics")[1]
