@@ -180,7 +180,7 @@ TEST_F(ServedStoreFile, RefusesWhatIsNoQuestion) {
   refuses({{"query", ""}}, "no 'query'");
   refuses({{"query", "x"}, {"top_k", 101}}, "top_k");
   refuses({{"query", "x"}, {"by", "force"}}, "by");
-  refuses({{"query", "x"}, {"depth", 3}}, "depth");
+  expect_error(ErrorKind::kFormat, {"depth"}, [&] { work({{"query", "x"}, {"depth", 3}}); });
   refuses({{"query", "x"}, {"by", "vectors"}}, "'by' is vectors, and the store 'notes' was served without vectors");
 }
 

@@ -132,12 +132,14 @@ class ServedStore {
   std::atomic<std::shared_ptr<const requests::SearchedTexts>> texts_;
 };
 
-// A store that is damaged is no mistake of the client, and what is wrong with it is for the log.
+// A store that is damaged, or of a later version by now, is no mistake of the client, and what is wrong with it is for
+// the log.
 Json answer_of(ServedStore& served, const std::string& query, const requests::SearchBody& body) {
   try {
     return served.answer(query, body);
   } catch (const Error& error) {
-    if (error.kind() != ErrorKind::kFormat && error.kind() != ErrorKind::kIo) {
+    const ErrorKind kind = error.kind();
+    if (kind != ErrorKind::kFormat && kind != ErrorKind::kIo && kind != ErrorKind::kUnsupported) {
       throw;
     }
     log_error("a search failed: ", error.what());
