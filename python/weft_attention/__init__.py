@@ -6,7 +6,8 @@
     [[[1, 0, 0], [1, 1, 0], [1, 1, 1]]]
 
 `attend` computes with PyTorch, which is loaded at the first call; patterns need none. `weft_attention.transformers` puts
-it into models that people have already.
+it into models that people have already. `open` and `train` are the tasks of the program `weft`, with the package
+weft-attention-runtime.
 """
 
 from ._attend import attend
@@ -14,11 +15,14 @@ from ._block_mask import block_mask
 from ._core import version as __version__
 from ._errors import ArgumentError, PatternError, UnsupportedError, WeftError
 from ._native import check_parts
+from ._open import Model, open
 from ._pattern import Pattern
+from ._train import train
 
 __all__ = [
     "ArgumentError",
     "Attend",
+    "Model",
     "Pattern",
     "PatternError",
     "UnsupportedError",
@@ -26,6 +30,8 @@ __all__ = [
     "__version__",
     "attend",
     "block_mask",
+    "open",
+    "train",
 ]
 
 check_parts(__version__)

@@ -8,5 +8,9 @@ namespace weft::python {
 
 /// What the module was built with: `torch`, the version of LibTorch.
 void bind_build(nanobind::module_& module);
+/// The class Model: a model directory and its tasks.
+void bind_open(nanobind::module_& module);
+/// The function train.
+void bind_training(nanobind::module_& module);
 
 }  // namespace weft::python

@@ -17,4 +17,8 @@ void bind_build(nanobind::module_& module) {
 
 }  // namespace weft::python
 
-NB_MODULE(_runtime, module) { weft::python::bind_build(module); }
+NB_MODULE(_runtime, module) {
+  weft::python::bind_build(module);
+  weft::python::bind_open(module);
+  weft::python::bind_training(module);
+}
