@@ -17,13 +17,18 @@ import transformers  # noqa: E402
 from transformers import AutoModelForMultipleChoice, AutoModelForQuestionAnswering, AutoTokenizer, pipeline  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tests/cli"))
+sys.path[:0] = [str(ROOT / "tests/cli"), str(ROOT / "tests/fixtures/make")]
+import encoder_cases  # noqa: E402
 from encoder_program import families_with, make_model, results  # noqa: E402
 
 TEXTS = ["the loom weaves the thread, and we'll see.", "hello", "She said 'hello, world' twice — é 中!", "the"]
 TOLERANCE = 2e-5
 PADDED = ("--random", "hf-eval", "--pad-like-hf")  # padding moves BigBird's last block, and the pipelines pad
 RUN = (*PADDED, "--batch-size", "1")  # a text alone, as the pipelines run it; windows of one text come together
+# Families with another family's tokeniser here, which transformers would read as their own: both programs read the tokenizer.json of its class.
+BORROWED = {"deberta-v2": transformers.BertTokenizer, "nystromformer": transformers.BigBirdTokenizer}
+# With landmarks, Nystromformer of transformers takes texts of one length alone.
+SHAPES = {"nystromformer": ("--segment-means-seq-len", "6")}
 
 
 def start_sparse(model):
@@ -37,7 +42,22 @@ def start_sparse(model):
     model.forward = each_time
 
 
+def hide_padding(model):
+    """Nystromformer's convolution reads padded rows, with which the pipelines fill windows."""
+    forward = model.forward
+
+    def each_time(self, *given, **named):
+        hooks = encoder_cases.hide_padding_from_convolutions(self, named)
+        output = forward(self, *given, **named)
+        for hook in hooks:
+            hook.remove()
+        return output
+
+    model.forward = each_time
+
+
 start_sparse(transformers.BigBirdModel)
+hide_padding(transformers.NystromformerModel)
 
 
 def close(ours, theirs, where):
@@ -68,22 +88,29 @@ def classify(directory):
     yield pair, task({"text": "the loom", "text_pair": "we see"}, top_k=None)
 
 
+def entities(found):
+    """Entities of a pipeline with Python's numbers. Where the tokeniser knows no places, as those in Python, a word may be <unk>, and is left out."""
+    left_out = [name for name in ("start", "end", "word") if found and found[0]["start"] is None]
+    return [{key: value if isinstance(value, (str, int)) else float(value) for key, value in entity.items() if key not in left_out} for entity in found]
+
+
 def tag(directory):
     task = pipeline("token-classification", model=str(directory))
-    for strategy in ("none", "simple", "first", "average", "max"):
+    # Words are for the pipeline what a tokeniser in Rust says they are: it refuses the others.
+    for strategy in ("none", "simple", "first", "average", "max") if task.tokenizer.is_fast else ("none", "simple"):
         for text, found in zip(TEXTS, results("tag", directory, *TEXTS, "--aggregation-strategy", strategy, *RUN)):
-            theirs = task(text, aggregation_strategy=strategy)
-            yield found["result"], [{key: value if isinstance(value, (str, int)) else float(value) for key, value in entity.items()} for entity in theirs]
+            yield found["result"], entities(task(text, aggregation_strategy=strategy))
 
 
 def long_tags(directory):
     """A text of several windows, with the pipeline's own way of joining them."""
     task = pipeline("token-classification", model=str(directory))
+    if not task.tokenizer.is_fast:  # which the pipeline cuts no windows with
+        return
     task.tokenizer.model_max_length = 30
     text = " ".join([TEXTS[0]] * 6)
     ours = results("tag", directory, text, "--aggregation-strategy", "simple", "--max-length", "30", "--stride", "6", *PADDED)[0]["result"]
-    theirs = task(text, aggregation_strategy="simple", stride=6)
-    yield ours, [{key: value if isinstance(value, (str, int)) else float(value) for key, value in entity.items()} for entity in theirs]
+    yield ours, entities(task(text, aggregation_strategy="simple", stride=6))
 
 
 def embed(directory):
@@ -137,9 +164,12 @@ def main():
     for task, head, more in TASKS:
         for family in filter(transformers.CONFIG_MAPPING.__contains__, families_with(head)):
             with tempfile.TemporaryDirectory() as folder:
-                directory = make_model(pathlib.Path(folder) / "model", family, head, *more)
-                problems = [problem for ours, theirs in task(directory) if (problem := close(ours, theirs, task.__name__))]
-            print(f"{family} {task.__name__}: {'equal' if not problems else problems[0]}")
+                directory = make_model(pathlib.Path(folder) / "model", family, head, *more, *SHAPES.get(family, ()))
+                if family in BORROWED:
+                    BORROWED[family].from_pretrained(directory).save_pretrained(directory)
+                found = [close(ours, theirs, task.__name__) for ours, theirs in task(directory)]
+            problems = [problem for problem in found if problem]
+            print(f"{family} {task.__name__}: {problems[0] if problems else f'{len(found)} equal'}", flush=True)
             failures += len(problems)
     return 1 if failures else 0
 
