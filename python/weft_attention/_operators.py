@@ -32,23 +32,28 @@ def attend_operator(general=False):
 def call_attend(torch, arguments):
     """torch.ops.weft.attend. Where only autograd looks at the call, it is computed below autograd, with a node of its
     own where gradients are asked for: the dispatcher's way through Python takes longer than a short attention."""
-    general = arguments[0].dtype == torch.float64
+    query, key, value, key_keep, seed, distances, *settings = arguments
+    general = query.dtype is torch.float64
     operator = attend_operator(general)
-    if not _only_autograd_looks(torch, arguments[:3]):
+    if not _only_autograd_looks(torch, query, key, value):
         return operator(*arguments)
-    if torch.is_grad_enabled() and any(part is not None and part.requires_grad for part in arguments[:6]):
-        return _node(torch, general).apply(*arguments)
+    wanted = query.requires_grad or key.requires_grad or value.requires_grad
+    if (wanted or (distances is not None and distances.requires_grad)) and torch.is_grad_enabled():
+        return _node(torch, general).apply(query, key, value, key_keep, seed, distances, settings)
     with torch._C._AutoDispatchBelowAutograd():
         return operator(*arguments)
 
 
-def _only_autograd_looks(torch, tensors):
+def _only_autograd_looks(torch, query, key, value):
     """False under vmap and other transforms, modes, autocast and torch.jit.trace, and for subclasses of Tensor."""
-    kinds = torch.Tensor, torch.nn.Parameter
+    kinds = _kinds(torch)
     native = torch._C
     return (
-        all(type(tensor) in kinds and tensor.is_cpu for tensor in tensors)
-        and not torch.is_autocast_enabled("cpu")
+        type(query) in kinds
+        and type(key) in kinds
+        and type(value) in kinds
+        and query.is_cpu
+        and not native._is_any_autocast_enabled()
         and native._functorch.peek_interpreter_stack() is None
         and native._len_torch_dispatch_stack() == 0
         and native._len_torch_function_stack() == 0
@@ -57,21 +62,27 @@ def _only_autograd_looks(torch, tensors):
 
 
 @functools.lru_cache(maxsize=None)
+def _kinds(torch):
+    return frozenset((torch.Tensor, torch.nn.Parameter))
+
+
+@functools.lru_cache(maxsize=None)
 def _node(torch, general):
     operator = attend_operator(general)
     backward_operator = getattr(torch.ops.weft, f"{operator._opname}_backward").default
+    below_autograd = torch._C._AutoDispatchBelowAutograd
 
     class Attend(torch.autograd.Function):
         @staticmethod
-        def forward(ctx, *arguments):
-            with torch._C._AutoDispatchBelowAutograd():
-                output = operator(*arguments)
-            _save(ctx, arguments, output)
+        def forward(ctx, query, key, value, key_keep, seed, distances, settings):
+            with below_autograd():
+                output = operator(query, key, value, key_keep, seed, distances, *settings)
+            _save(ctx, (query, key, value, key_keep, seed, distances, *settings), output)
             return output
 
         @staticmethod
         def backward(ctx, gradient, _):
-            return _backward(backward_operator, ctx, gradient, _)
+            return _backward(backward_operator, ctx, gradient, _)[:7]
 
     return Attend
 
