@@ -212,12 +212,13 @@ class TagTest(EncoderCase):
 
     def test_replaced_tokens_have_two_labels(self):
         model = self.model("replaced-tokens", "electra")
-        (tokens,) = results("tag", model, TEXT)
-        self.assertEqual(len(tokens["result"]), tokens["metadata"]["tokens"] - 2, "each token")
-        self.assertEqual({entity["entity"] for entity in tokens["result"]}, {"original", "replaced"})
-        self.assertTrue(all(entity["score"] >= 0.5 for entity in tokens["result"]))
-        (found,) = results("tag", model, TEXT, "--ignore-labels", "original")
-        self.assertEqual(found["result"], [entity for entity in tokens["result"] if entity["entity"] == "replaced"])
+        for bias, label, other in ((30, "replaced", "original"), (-30, "original", "replaced")):
+            spoil(model / "model.safetensors", "discriminator_predictions.dense_prediction.bias", bias)
+            (tokens,) = results("tag", model, TEXT, "--ignore-labels", other)
+            self.assertEqual(len(tokens["result"]), tokens["metadata"]["tokens"] - 2, "each token")
+            self.assertEqual({entity["entity"] for entity in tokens["result"]}, {label})
+            self.assertTrue(all(entity["score"] > 0.9 for entity in tokens["result"]))
+            self.assertEqual(results("tag", model, TEXT, "--ignore-labels", label)[0]["result"], [])
         self.assert_fails(weft("classify", model, TEXT), 1, "the head replaced-tokens", "ElectraForPreTraining")
 
     def test_empty(self):

@@ -64,7 +64,8 @@ PieceSides read_m2m_100(const std::filesystem::path& directory) {
       std::make_shared<const TokenIds>(read_vocabulary_json(files.at(kM2mTable), concat(where, ": ", kM2mTable)));
   const AddedTokens added(settings, *ids, where);
   const auto model = processor_of(files, kM2mPieces, where);
-  PieceSides sides{.end = added.id(name_of(settings, SpecialRole::kEnd))};
+  PieceSides sides;
+  sides.end = added.id(name_of(settings, SpecialRole::kEnd));
   const PieceParts parts{.kind = "m2m_100",
                          .rules = {.clean_up = settings.clean_up},
                          .cut = model,

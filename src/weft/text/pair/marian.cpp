@@ -63,8 +63,9 @@ struct Marian {
 };
 
 Marian read(const std::filesystem::path& directory) {
-  Marian marian{.where = quote(directory.native(), 4096),
-                .files = read_pair_files(directory, {kSourceModel, kTargetModel, kVocabulary})};
+  Marian marian;
+  marian.where = quote(directory.native(), 4096);
+  marian.files = read_pair_files(directory, {kSourceModel, kTargetModel, kVocabulary});
   marian.settings = read_tokenizer_settings(marian.files, marian.where);
   marian.separate = has_separate_tables(marian.settings.config, marian.where);
   if (marian.separate) {
@@ -93,11 +94,12 @@ bool is_marian(const std::filesystem::path& directory) { return ModelFile(direct
 PieceSides read_marian(const std::filesystem::path& directory) {
   Marian marian = read(directory);
   const AddedTokens added(marian.settings, *marian.source_ids, marian.where);
-  PieceSides sides{.end = added.id(name_of(marian.settings, SpecialRole::kEnd)),
-                   .shared = !marian.separate,
-                   .language_codes = marian.separate ? std::vector<std::string>() : written_codes(*marian.source_ids),
-                   .source_language = text_member(marian.settings.config, "source_lang", marian.where),
-                   .target_language = text_member(marian.settings.config, "target_lang", marian.where)};
+  PieceSides sides;  // filled in by statements: where an initialiser throws, GCC 12 destroys a member twice
+  sides.end = added.id(name_of(marian.settings, SpecialRole::kEnd));
+  sides.shared = !marian.separate;
+  sides.language_codes = marian.separate ? std::vector<std::string>() : written_codes(*marian.source_ids);
+  sides.source_language = text_member(marian.settings.config, "source_lang", marian.where);
+  sides.target_language = text_member(marian.settings.config, "target_lang", marian.where);
   PieceParts parts{.kind = "marian",
                    .rules = {.language_codes = true, .clean_up = marian.settings.clean_up},
                    .cut = marian.source_model,

@@ -119,7 +119,9 @@ PieceSides read_pegasus(const std::filesystem::path& directory) {
                          .numbers = ids,
                          .unknown = name_of(settings, SpecialRole::kUnknown),
                          .files = std::make_shared<const TokenizerFiles>(std::move(files))};
-  PieceSides sides{.end = added.id(name_of(settings, SpecialRole::kEnd)), .settings = std::move(settings)};
+  PieceSides sides;
+  sides.end = added.id(name_of(settings, SpecialRole::kEnd));
+  sides.settings = std::move(settings);
   sides.source = sides.target = std::make_shared<const PieceTokenizer>(parts, concat(where, ": ", kModel));
   return sides;
 }
