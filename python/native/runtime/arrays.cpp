@@ -2,8 +2,7 @@
 // A capsule owns the tensor whose memory went to Python.
 #include "arrays.h"
 
-#include <ATen/ops/from_blob.h>
-
+#include <cstdint>
 #include <memory>
 #include <vector>
 
@@ -13,14 +12,6 @@ namespace weft::python {
 namespace {
 
 namespace nb = nanobind;
-
-template <typename Given>
-at::Tensor view_of(const Given& given, at::ScalarType type) {
-  // from_blob has no form for memory that is only read.
-  auto* memory = const_cast<void*>(static_cast<const void*>(given.data()));
-  return at::from_blob(memory, {static_cast<std::int64_t>(given.shape(0)), static_cast<std::int64_t>(given.shape(1))},
-                       at::TensorOptions(type));
-}
 
 nb::dlpack::dtype dtype_of(const at::Tensor& tensor) {
   switch (tensor.scalar_type()) {
@@ -40,9 +31,6 @@ nb::dlpack::dtype dtype_of(const at::Tensor& tensor) {
 }
 
 }  // namespace
-
-at::Tensor tensor_of(const Ids& given) { return view_of(given, at::kLong); }
-at::Tensor tensor_of(const Floats& given) { return view_of(given, at::kFloat); }
 
 Array array_of(const at::Tensor& tensor) {
   if (!tensor.is_cpu()) {

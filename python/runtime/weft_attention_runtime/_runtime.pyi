@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# The compiled module over libweft. Arrays come in as NumPy's or PyTorch's, and go out as objects that both read:
-# numpy.asarray(x), torch.from_dlpack(x).
+# The compiled module over libweft. Arrays go out as objects that NumPy and PyTorch both read: numpy.asarray(x), torch.from_dlpack(x).
 
 from collections.abc import Callable, Sequence
 
