@@ -64,6 +64,12 @@ class StubsTest(unittest.TestCase):
     def test_the_core(self):
         self.compare(importlib.import_module("weft_attention._core"), "weft_attention/_core.pyi")
 
+    def test_the_runtime(self):
+        import cpu_torch  # noqa: F401
+        from weft_attention._native import load_runtime
+
+        self.compare(load_runtime("the comparison"), "runtime/weft_attention_runtime/_runtime.pyi")
+
     def test_a_difference_is_named_by_its_line(self):
         written = "x: int\ndef f(a: int = 1) -> str: ...\ndef gone() -> None: ...\nclass C:\n    def __init__(self, a: int) -> None: ...\n"
         built = "x: int = 3\ndef f(a: int = 2) -> str: 'doc'\nclass C:\n    def __init__(self, b: int) -> None: ...\ndef new() -> int: ...\n"
