@@ -7,8 +7,10 @@ that transformers wrote, small ones and base sizes, in float32 and bfloat16, and
 and transformers loads directories that `weft init` and `weft convert` wrote, without a warning.
 """
 import argparse
+import copy
 import json
 import logging
+import math
 import os
 import pathlib
 import random
@@ -79,8 +81,8 @@ def distance(found, expected, keep):
     largest, squares, count = 0.0, 0.0, 0
     for name, tensor in found.items():
         difference = (tensor.double().clamp_min(-1e5) - expected[name].double().clamp_min(-1e5)).abs()
-        if name != "pooler_output" and tensor.dim() >= 2 and tensor.shape[1] == keep.shape[-1]:
-            difference = difference[keep.view(tensor.shape[0], -1)]
+        if name != "pooler_output" and tensor.shape[:2] == keep.shape:  # a number or a row for each token
+            difference = difference[keep]
         largest, squares, count = max(largest, difference.max().item()), squares + difference.square().sum().item(), count + difference.numel()
     return largest, (squares / count) ** 0.5
 
@@ -127,17 +129,21 @@ def squares_in_bfloat16(family, head, seed):
         for case in encoder_cases.make_cases(family, head):
             expected, _, _ = encoder_cases.run(model, case)
             ours += distance(weft_forward(folder, case.inputs, "--dtype", "bfloat16", *flags_of(family, case)), expected, kept(case))[1] ** 2
-            theirs += distance(outputs_of(narrow.train(case.plan == "released"), case.inputs), expected, kept(case))[1] ** 2
+            alone = copy.deepcopy(narrow).train(case.plan == "released")
+            encoder_cases.hide_padding_from_convolutions(alone, case.inputs)
+            theirs += distance(outputs_of(alone, case.inputs), expected, kept(case))[1] ** 2
     return ours, theirs
 
 
 def check_bfloat16(family, head):
-    """The root mean square over all cases and, where a text has but a few logits, over several models: one draw of rounding errors says little."""
+    """The root mean square over all cases and, where a text has but a few logits, the geometric mean of the ratios of several models: one draw of rounding
+    errors says little, and of a sum over models those with large logits are most. (Nystromformer's choices: 12 models give 1.27 by their sum and 1.08 by
+    this mean, 48 models 1.08 and 0.99; drawn again, 12 models scatter by 0.13 and 0.06.)"""
     if family in FLOAT_ONLY:
         return
     draws = DRAWS.get(head, 1)
     squares = [squares_in_bfloat16(family, head, 31 + draw) for draw in range(draws)]
-    ratio = (sum(ours for ours, _ in squares) / sum(theirs for _, theirs in squares)) ** 0.5
+    ratio = math.exp(sum(math.log(ours / theirs) for ours, theirs in squares) / (2 * draws))
     report(ratio <= WORSE, f"weft forward, {family} {head}, bfloat16, {draws} models: {ratio:.2f} of transformers' distance from float32")
 
 
@@ -318,18 +324,20 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--skip-base", action="store_true", help="leave out the base sizes, which take minutes")
     parser.add_argument("--seed", type=int, help="of the files of some year and shape")
+    parser.add_argument("--family", choices=encoder_cases.FAMILIES, help="models of this family alone, without fixtures and older files")
     options = parser.parse_args()
     hf.utils.logging.disable_progress_bar()
-    check_fixtures()
-    check_older(random.randrange(10**6) if options.seed is None else options.seed)
-    for family in encoder_cases.FAMILIES:
+    if not options.family:
+        check_fixtures()
+        check_older(random.randrange(10**6) if options.seed is None else options.seed)
+    for family in [options.family] if options.family else encoder_cases.FAMILIES:
         for head in encoder_cases.heads_of(family):
             check_float32(family, head)
             check_bfloat16(family, head)
             check_written(family, head)
         if not options.skip_base:
             check_base(family, BASES[family])
-    for source in ("bert", "roberta", "xlm-roberta"):
+    for source in () if options.family else ("bert", "roberta", "xlm-roberta"):
         for target in ("longformer", "big_bird"):
             check_converted(source, target)
     return 1 if report.failed else 0
