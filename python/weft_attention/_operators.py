@@ -74,10 +74,11 @@ def _node(torch, general):
 
     class Attend(torch.autograd.Function):
         @staticmethod
-        def forward(ctx, query, key, value, key_keep, seed, distances, settings):
+        def forward(ctx, *inputs):
+            arguments = *inputs[:6], *inputs[6]
             with below_autograd():
-                output = operator(query, key, value, key_keep, seed, distances, *settings)
-            _save(ctx, (query, key, value, key_keep, seed, distances, *settings), output)
+                output = operator(*arguments)
+            _save(ctx, arguments, output)
             return output
 
         @staticmethod
