@@ -50,8 +50,9 @@ def directory(head, *more):
     return SHARED[head, more]
 
 
-def run(command, model, *arguments, **keywords):
-    process = program(command, model, *arguments, "--threads", "1", "--json", **keywords)
+def run(command, *arguments):
+    """Every line that the command prints."""
+    process = program(command, *arguments, "--threads", "1", "--json")
     if process.returncode != 0:
         raise AssertionError(process.stderr)
     return [json.loads(line) for line in process.stdout.splitlines()]
@@ -169,6 +170,14 @@ class EncoderTest(OpenCase):
         self.assertEqual(scores.tolist(), [listed[index] for index in range(3)])
         self.assert_close(opened.score(("we see", TEXTS[1])), listed[1])
         self.assertEqual(opened.score([("we see", LONG)], windows=True).shape, (1,))
+
+    def test_restore(self):
+        text = "good morning mr holmes did you sleep well"
+        with weft.open(pathlib.Path(__file__).resolve().parents[2] / "share" / "weft" / "models" / "restore") as opened:
+            found = opened.restore([text], metadata=True)
+            self.assertEqual(found, run("restore", text))
+            self.assertEqual(found[0]["result"], opened.restore(text))
+            self.assert_close(opened.tag(text), opened.tag([text])[0])
 
     def test_another_pattern_and_a_shorter_window(self):
         model = directory("sequence-classification", "--labels", "bad", "good", "odd")

@@ -62,7 +62,9 @@ std::string json_text(const formats::Json& json) {
 }
 
 TaskCall call_of(std::string task, Texts texts, std::optional<Texts> seconds, const std::string& given) {
-  TaskCall call{.task = std::move(task), .documents = {}, .given = formats::parse_json(given, "settings")};
+  TaskCall call;
+  call.given = formats::parse_json(given, "settings");
+  call.task = std::move(task);
   require(!seconds || seconds->size() == texts.size(), call.task, ": ", texts.size(), " texts and ",
           seconds ? seconds->size() : 0, " second ones; expected as many");
   call.documents.reserve(texts.size());

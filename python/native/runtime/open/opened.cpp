@@ -141,9 +141,9 @@ OpenedDecoder& Opened::decoder() {
   for (const auto& [name, value] : given_.items()) {
     require(name == "dtype", "generate: ", name, " was given to open, which is for tasks of an encoder; leave it out");
   }
-  OpenedDecoder opened{.model = checkpoint::load_model(directory_),
-                       .decoder = nullptr,
-                       .tokenizer = checkpoint::load_tokenizer(directory_)};
+  OpenedDecoder opened;
+  opened.model = checkpoint::load_model(directory_);
+  opened.tokenizer = checkpoint::load_tokenizer(directory_);
   opened.decoder = std::make_unique<generation::LanguageModelDecoder>(opened.model);
   text::warn_of_small_vocabulary(*opened.tokenizer, opened.model->config().vocab_size, named(directory_));
   decoder_ = std::move(opened);

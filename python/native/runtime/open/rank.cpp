@@ -22,8 +22,8 @@ Ranker open_ranker(Opened& opened, const TaskCall& call) {
           ": windows and truncate cannot both be true: one reads a long text whole, the other cuts it");
   require(config.windows || !call.given.contains("stride"), call.task, ": stride is of the windows of windows=True");
   tasks::require_cross_encoder(opened.directory());
-  Ranker ranker{.model = {},
-                .options = tasks::rerank_options(config, checkpoint::read_cross_encoder(opened.directory()), run)};
+  Ranker ranker;
+  ranker.options = tasks::rerank_options(config, checkpoint::read_cross_encoder(opened.directory()), run);
   ranker.model = opened.encoder(models::Head::kSequenceClassification);
   if (const auto sentence = checkpoint::read_sentence_directory(opened.directory().root())) {
     tasks::take_sentence_limits(ranker.model, *sentence, opened.max_length());

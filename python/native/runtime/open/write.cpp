@@ -25,7 +25,8 @@ WritingCall<Config> read_writing(Opened& opened, const TaskCall& call) {
   generation::GenerationConfig settings;
   read_given(call, run, config, settings);
   const auto given = formats::only_fields_of<generation::GenerationConfig>(call.given);
-  return {config, {run.batch_size, run.batch_tokens}, opened.pair(opened.generation(given, call.task))};
+  const tasks::SequenceModel& model = opened.pair(opened.generation(given, call.task));
+  return {config, {run.batch_size, run.batch_tokens}, model};
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <exception>
 #include <filesystem>
+#include <utility>
 
 #include "weft/core/files.h"
 #include "weft/core/progress.h"
@@ -25,7 +26,8 @@ std::vector<Outcome> outcomes_of(const TrainOptions& options, const MakeListener
   outcomes.reserve(requests.size());
   for (const TrainRequest& request : requests) {
     const auto seed = formats::value_or(request.fields, "seed", "weft train", std::int64_t{0});
-    outcomes.push_back({request.task, request.out, seed, train(request, *listener)});
+    training::TrainResult result = train(request, *listener);
+    outcomes.push_back({request.task, request.out, seed, std::move(result)});
   }
   if (options.seeds > 1 && training::processes().is_first()) {
     write_file_atomically(std::filesystem::path(options.out) / "seeds.json", outcomes_json(outcomes).dump(2) + "\n");

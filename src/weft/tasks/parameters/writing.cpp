@@ -8,10 +8,10 @@ namespace weft::tasks {
 
 TranslateOptions translate_options(const TranslateConfig& config, const SequenceModel& model,
                                    const BatchLimits& batch) {
-  TranslateOptions options{.code = language_code(model, config.source_lang, config.target_lang),
-                           .languages = framed_languages(model, config.source_lang, config.target_lang),
-                           .split = {},
-                           .batch = batch};
+  TranslateOptions options;
+  options.code = language_code(model, config.source_lang, config.target_lang);
+  options.languages = framed_languages(model, config.source_lang, config.target_lang);
+  options.batch = batch;
   if (config.split_sentences) {
     options.split = [rules = text::SentenceRules{.lines = !config.document}](std::string_view document) {
       return text::find_sentences(document, rules);
