@@ -184,6 +184,8 @@ class AttendTest(unittest.TestCase):
         self.check(out, exact, 2e-6, "kept")
         with self.assertRaisesRegex(RuntimeError, "no layout is kept as"):
             torch.ops.weft.attend_general(query.double(), key.double(), value.double(), None, None, None, "kept:other", *settings[4:])
+        with self.assertRaisesRegex(RuntimeError, "dropout needs a seed"):
+            torch.ops.weft.attend_general(query.double(), key.double(), value.double(), None, None, None, "full", *settings[4:-1], 0.5)
 
     def test_a_child_of_a_process_with_threads_does_not_hang_in_float64(self):
         given = [part.detach().double() for part in inputs(length=600)]

@@ -30,6 +30,7 @@ std::uint64_t seed_of(const GeneralInputs& inputs, const GeneralSettings& settin
 
 Call call_of(const GeneralInputs& inputs, const GeneralSettings& settings) {
   const at::Tensor key_keep = inputs.key_keep.value_or(at::Tensor());
+  const std::uint64_t seed = seed_of(inputs, settings);
   attention::check_numbers(settings.scale, settings.dropout);
   attention::check_tensors(inputs.query, inputs.key, inputs.value, key_keep);
   Call call{.query = inputs.query,
@@ -37,7 +38,7 @@ Call call_of(const GeneralInputs& inputs, const GeneralSettings& settings) {
             .value = inputs.value,
             .key_keep = key_keep,
             .scale = settings.scale,
-            .dropout = {static_cast<float>(settings.dropout), seed_of(inputs, settings), 0},
+            .dropout = {static_cast<float>(settings.dropout), seed, 0},
             .distances = {inputs.distances.value_or(at::Tensor()), settings.distance_zero},
             .asks_distances = inputs.distances.has_value()};
   return call;
