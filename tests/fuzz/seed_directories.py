@@ -42,7 +42,7 @@ def encoder(family, head, commands):
 
 # What encoder_program.py has no rows of.
 MORE_FAMILIES = {"camembert": ("camembert", ["--max-position-embeddings", "64"]), "jina_bert": ("bert", ["--max-position-embeddings", "62"])}
-CONFIGS = ["distilbert", "modernbert", "mpnet", "electra", "nomic_bert", "eurobert", "esm", *MORE_FAMILIES, "star_transformer"]  # besides those below
+CONFIGS = ["distilbert", "modernbert", "mpnet", "electra", "nomic_bert", "eurobert", "esm", "deberta-v2", *MORE_FAMILIES, "star_transformer"]  # besides those below
 
 
 def make_sentence(directory, run):
@@ -240,6 +240,6 @@ SEEDS = {
     "graph": Seed(make_graph, graph_commands),
     "pictures": Seed(make_pictures, picture_commands),
     "tensors": Seed(make_tensors, tensor_commands),
-    **{f"tokenizer-{name}": tokenizer(TOKENIZERS / name) for name in ("bert", "roberta", "big_bird", "json")},
+    **{f"tokenizer-{name}": tokenizer(TOKENIZERS / name) for name in ("bert", "roberta", "big_bird", "deberta", "json")},
     **{f"pair-{name}": tokenizer(FIXTURES / "pairs" / name, "--as-target") for name in ("marian-separate", "pegasus")},
 }
