@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Models of transformers with Weft beside the same with sdpa, and a short call of attend beside scaled_dot_product_attention.
 
-    .venv-parity/bin/python3 bench/python/models.py [--cases modernbert decoder full call] [--length 8192] [--threads 2] [--layers N]
+    .venv-parity/bin/python3 bench/python/models.py [--cases modernbert decoder full call] [--length 8192] [--threads 2] [--layers N] [--processor]
 
 Weights are random. Each case first compares numbers, and stops where they differ; then both compute in turns, and the fastest run of each
 is printed as a line of JSON with `ratio`, sdpa's time over Weft's. The package is that of build/release/python, or of --package.
@@ -24,6 +24,7 @@ def options():
     parser.add_argument("--layers", type=int, help="in place of the model's own number")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--runs", type=int, default=2, help="timed runs of each, in turns")
+    parser.add_argument("--processor", action="store_true", help="time of the processor, for a machine that does other work; with --threads 1")
     parser.add_argument("--package", type=pathlib.Path, default=ROOT / "build/release/python")
     return parser.parse_args()
 
@@ -47,19 +48,16 @@ def full(transformers, chosen):
     return transformers.RobertaModel(config)
 
 
-def timed(call):
-    begin = time.perf_counter()
-    call()
-    return time.perf_counter() - begin
-
-
-def in_turns(model, call, runs):
-    """The fastest of `runs` of each implementation."""
+def in_turns(model, call, chosen):
+    """The fastest run of each implementation."""
+    clock = time.process_time if chosen.processor else time.perf_counter
     found = {"sdpa": [], "weft": []}
-    for _ in range(runs):
+    for _ in range(chosen.runs):
         for name, times in found.items():
             model.set_attn_implementation(name)
-            times.append(timed(call))
+            begin = clock()
+            call()
+            times.append(clock() - begin)
     return {name: min(times) for name, times in found.items()}
 
 
@@ -85,7 +83,7 @@ def measure_model(torch, transformers, make, chosen):
     if not difference <= MOST_DIFFERENCE:
         sys.exit(f"{make.__name__}: outputs differ by {difference}, expected at most {MOST_DIFFERENCE}")
     for what, call in (("forward", forward), ("forward and backward", both_ways)):
-        found = in_turns(model, call, chosen.runs)
+        found = in_turns(model, call, chosen)
         yield {"case": make.__name__, "what": what, "length": chosen.length, "layers": model.config.num_hidden_layers, "difference": difference,
                "sdpa_s": round(found["sdpa"], 3), "weft_s": round(found["weft"], 3), "ratio": round(found["sdpa"] / found["weft"], 2)}  # fmt: skip
 
