@@ -36,6 +36,7 @@ QUIET = {"max_new_tokens": 12, "temperature": 0.0}
 
 def setUpModule():
     torch.set_num_threads(1)
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell that starts a job behind it has it ignored, and Python follows
     SHARED["folder"] = pathlib.Path(tempfile.mkdtemp(prefix="weft-open-"))
 
 
