@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """open: a model directory as an object whose methods are the commands of the program, from texts to results."""
+import contextlib
 import json
 import os
 import threading
@@ -63,7 +64,7 @@ class Model:
 
     def close(self):
         """Frees the weights. The object cannot be used after it."""
-        with self._lock:
+        with self._lock if os.getpid() == self._process else contextlib.nullcontext():
             self._native = None
 
     @property
@@ -215,9 +216,16 @@ class Model:
             )
         return self._native
 
-    def _results(self, task, texts, seconds, settings, metadata):
+    @contextlib.contextmanager
+    def _alone(self):
+        """The native model, for one call at a time. A fork is refused before the lock, which another thread may have held."""
+        self._here()
         with self._lock:
-            found = json.loads(self._here().run(task, texts, seconds, plain_json(settings)))
+            yield self._here()
+
+    def _results(self, task, texts, seconds, settings, metadata):
+        with self._alone() as native:
+            found = json.loads(native.run(task, texts, seconds, plain_json(settings)))
         return found if metadata else [one["result"] for one in found]
 
     def _run(self, task, texts, seconds, settings, metadata):
@@ -229,14 +237,14 @@ class Model:
             return self._run(task, texts, None, settings, metadata)
         if not isinstance(texts, str):
             raise ArgumentError(f"{task}: on_text is for one text, found a list", "call it for each text")
-        with self._lock:
-            written = self._here().write(task, _texts(task, texts), plain_json(settings), on_text)
+        with self._alone() as native:
+            written = native.write(task, _texts(task, texts), plain_json(settings), on_text)
         (one,) = json.loads(written)
         return one if metadata else one["result"]
 
     def _vectors(self, task, texts, settings, torch, metadata):
-        with self._lock:
-            arrays, said = self._here().vectors(task, _texts(task, texts), plain_json(settings))
+        with self._alone() as native:
+            arrays, said = native.vectors(task, _texts(task, texts), plain_json(settings))
         rows = [array_of(array, torch) for array in arrays]
         rows = rows[0] if task == "embed" else rows
         if metadata:

@@ -206,6 +206,8 @@ class WritingTest(OpenCase):
             self.assertEqual(ended[0]["finish_reason"], "output_closed")
             with self.assertRaisesRegex(ZeroDivisionError, "division"):
                 opened.generate("the loom", on_text=lambda _: 1 / 0, **QUIET)
+            with self.assertRaisesRegex(ValueError, "truth value"):
+                opened.generate("the loom", on_text=lambda _: numpy.zeros(2), **QUIET)
 
     def test_translate_and_summarize(self):
         model = make_marian(self.folder / "marian")
@@ -218,6 +220,8 @@ class WritingTest(OpenCase):
             pieces = []
             self.assertEqual(opened.translate(text, target_lang="de", on_text=pieces.append), results[0])
             self.assertEqual("".join(pieces), results[0][0]["translation_text"])
+            again = opened.translate(text, target_lang="de", on_text=lambda _: bool(opened.translate("a man", target_lang="fr", num_beams=3)))
+            self.assertEqual(again, results[0], "a call within a call has settings of its own")
             found = opened.summarize(["a man " * 200], truncate=True, metadata=True)
             self.check(found, "summarize", model, "a man " * 200, "--truncate")
             with self.assertRaisesRegex(weft.ArgumentError, "'de', 'fr'"):
@@ -283,6 +287,22 @@ class ErrorsTest(OpenCase):
             except weft.WeftError as error:
                 os._exit(7 if "is a fork" in str(error) else 8)
             os._exit(9)
+        self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), 7)
+        held, done = threading.Event(), threading.Event()
+        other = threading.Thread(target=lambda: opened._lock.acquire() and held.set() or done.wait() and opened._lock.release())
+        other.start()
+        held.wait()
+        child = os.fork()  # while another thread computes
+        if child == 0:
+            signal.alarm(20)
+            try:
+                opened.embed("we")
+            except weft.WeftError:
+                opened.close()
+                os._exit(7)
+            os._exit(9)
+        done.set()
+        other.join()
         self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), 7)
         opened.close()
         with self.assertRaisesRegex(weft.WeftError, "is closed"):

@@ -91,7 +91,11 @@ class PieceListener {
     try {
       const auto text = nb::steal(PyUnicode_DecodeUTF8(piece.data(), std::ssize(piece), "replace"));
       const nb::object goes_on = function_(text);
-      return goes_on.is_none() || PyObject_IsTrue(goes_on.ptr()) != 0;
+      const int truth = goes_on.is_none() ? 1 : PyObject_IsTrue(goes_on.ptr());
+      if (truth < 0) {
+        throw nb::python_error();
+      }
+      return truth != 0;
     } catch (nb::python_error& error) {
       raised_.emplace(std::move(error));
       return false;

@@ -7,12 +7,13 @@
 namespace weft::python {
 namespace {
 
-// A call as its three kinds of settings.
+// A call as its three kinds of settings. The model is a copy over the same weights: who hears a text as it is written
+// may ask the same model for another one, by other settings.
 template <typename Config>
 struct WritingCall {
   Config config;
   tasks::BatchLimits batch;
-  const tasks::SequenceModel& model;
+  tasks::SequenceModel model;
 };
 
 template <typename Config>
@@ -20,13 +21,14 @@ WritingCall<Config> read_writing(Opened& opened, const TaskCall& call) {
   opened.directory().need(checkpoint::Ability::kWrite);
   require(!call.given.contains("max_source_length"), call.task,
           ": max_source_length belongs to the model: give it to open");
-  Config config;
+  WritingCall<Config> asked;
   tasks::SequenceRunConfig run;
   generation::GenerationConfig settings;
-  read_given(call, run, config, settings);
+  read_given(call, run, asked.config, settings);
   const auto given = formats::only_fields_of<generation::GenerationConfig>(call.given);
-  const tasks::SequenceModel& model = opened.pair(opened.generation(given, call.task));
-  return {config, {run.batch_size, run.batch_tokens}, model};
+  asked.batch = {run.batch_size, run.batch_tokens};
+  asked.model = opened.pair(opened.generation(given, call.task));
+  return asked;
 }
 
 }  // namespace
