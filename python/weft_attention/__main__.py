@@ -30,7 +30,7 @@ def refuse_tensors(arguments):
     if named in _core.tensor_commands():
         here = ", ".join(_core.commands())
         raise WeftError(
-            f"weft {named} computes with tensors, which needs the whole program (pip install weft-attention-runtime); "
+            f"weft {named} computes with tensors, which needs the whole program (the package weft-attention-runtime); "
             f"this package has: {here}, version"
         )
 

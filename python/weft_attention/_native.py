@@ -68,7 +68,8 @@ def load_runtime(what):
         if error.name != "weft_attention_runtime":
             raise
         raise UnsupportedError(
-            f"{what} needs the package weft-attention-runtime, which is not installed", "pip install weft-attention-runtime"
+            f"{what} needs the package weft-attention-runtime, which is not installed",
+            "scripts/wheels of Weft's sources makes its wheel (docs/python.md)",
         ) from None
     return weft_attention_runtime.load()
 

@@ -2,9 +2,21 @@
 """train: what `weft train` does, by the same call of the library."""
 import json
 import os
+import threading
 
 from ._arrays import plain_json
 from ._native import load_runtime
+
+# A run draws from the process's generators and has its threads: a second one waits.
+_one_run = threading.Lock()
+
+
+def _begin_anew():
+    global _one_run
+    _one_run = threading.Lock()
+
+
+os.register_at_fork(after_in_child=_begin_anew)
 
 
 def train(out, *, task=None, config=None, tokenizer=None, seeds=1, resume=False, **fields):
@@ -33,4 +45,6 @@ def train(out, *, task=None, config=None, tokenizer=None, seeds=1, resume=False,
     """
     asked = {"out": os.fspath(out), "task": task, "config": config, "tokenizer": tokenizer, "seeds": seeds, "resume": resume}
     given = json.loads(plain_json(fields))
-    return json.loads(load_runtime("weft_attention.train").train(plain_json({**asked, "fields": given})))
+    runtime = load_runtime("weft_attention.train")
+    with _one_run:
+        return json.loads(runtime.train(plain_json({**asked, "fields": given})))

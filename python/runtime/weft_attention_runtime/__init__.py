@@ -34,7 +34,7 @@ def _load():
     if _core.version != VERSION:
         raise UnsupportedError(
             f"weft-attention-runtime {VERSION} is installed beside weft-attention {_core.version}: they must have one version",
-            f"pip install weft-attention-runtime=={_core.version}",
+            f"install the wheel of weft-attention-runtime {_core.version} (scripts/wheels makes both)",
         )
     torch = check_torch()
     from . import _runtime
