@@ -6,8 +6,8 @@
     [[[1, 0, 0], [1, 1, 0], [1, 1, 1]]]
 
 `attend` computes with PyTorch, which is loaded at the first call; patterns need none. `weft_attention.transformers` puts
-it into models that people have already. `open` and `train` are the tasks of the program `weft`, with the package
-weft-attention-runtime.
+it into models that people have already. `open`, `train`, `profile` and `propose` are the tasks of the program `weft`,
+with the package weft-attention-runtime.
 """
 
 from ._attend import attend
@@ -17,6 +17,7 @@ from ._errors import ArgumentError, PatternError, UnsupportedError, WeftError
 from ._native import check_parts
 from ._open import Model, open
 from ._pattern import Pattern
+from ._profile import profile, propose
 from ._train import train
 
 __all__ = [
@@ -31,6 +32,8 @@ __all__ = [
     "attend",
     "block_mask",
     "open",
+    "profile",
+    "propose",
     "train",
 ]
 

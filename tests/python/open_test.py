@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""weft_attention.open and train against the commands of the program: the same results to the last bit, the same errors."""
+"""weft_attention.open, train, profile and propose against the commands of the program: the same results to the last bit, the same errors."""
 import json
 import os
 import pathlib
@@ -25,7 +25,7 @@ import torch  # noqa: E402
 import weft_attention as weft  # noqa: E402
 from encoder_program import FIXTURES, make_model  # noqa: E402
 from sequence_tasks_test import make_marian  # noqa: E402
-from weft_program import TINY, Case, losses, weft as program  # noqa: E402
+from weft_program import TINY, Case, losses, weft as program, weft_json  # noqa: E402
 
 SHARED = {}
 TEXTS = ["the loom weaves the thread", "we see", "hello wörld 🧵, and we'll see the loom", ""]
@@ -249,6 +249,9 @@ class ErrorsTest(OpenCase):
         self.assert_error_of(lambda: opened.generate("we"), "generate", labels, "--prompt", "we")
         self.assert_error_of(lambda: weft.open(self.folder / "nowhere"), "classify", self.folder / "nowhere", "we")
         self.assertEqual(len(opened.classify(["we", LONG], truncate=True)), 2)
+        nowhere, out = self.folder / "nowhere", self.folder / "out"
+        self.assert_error_of(lambda: weft.profile(nowhere, text=self.held_out, out=out), "profile", nowhere, "--text", self.held_out, "--out", out)
+        self.assert_error_of(lambda: weft.propose(nowhere), "propose", nowhere)
 
     def test_arguments(self):
         labels = directory("sequence-classification", "--labels", "bad", "good", "odd")
@@ -381,6 +384,46 @@ class TrainTest(OpenCase):
         steps = int(re.search(r"step (\d+)", str(cause))[1])
         found = weft.train(self.run_directory, resume=True, steps=steps + 2)
         self.assertEqual(found["steps"], steps + 2)
+
+
+class ProfileTest(OpenCase):
+    def profile(self, name, **fields):
+        """(the file, what was said of it), of a decoder in two units or more."""
+        out = self.folder / name
+        return out, weft.profile(DECODER, text=self.held_out, batch_tokens=256, tile=16, out=out, **fields)
+
+    def test_the_files_and_results_of_the_commands(self):
+        command = self.folder / "command.safetensors"
+        expected = weft_json("profile", DECODER, "--text", self.held_out, "--batch-tokens", 256, "--tile", 16, "--threads", 1, "--out", command)
+        here, found = self.profile("python.safetensors")
+        self.assertEqual({**found, "out": str(command), "seconds": expected["seconds"]}, expected)
+        self.assertEqual(here.read_bytes(), command.read_bytes())
+        shards = [self.profile(f"shard{number}", shard=f"{number}/2")[0] for number in range(2)]
+        merged = weft.profile(merge=shards, out=self.folder / "merged", svg=self.folder / "heads.svg")
+        self.assertEqual(merged["parts"], found["parts"])
+        self.assertEqual((self.folder / "merged").read_bytes(), command.read_bytes())
+        self.assertIn("<svg", (self.folder / "heads.svg").read_text())
+
+        arguments = ["--mass", 0.8, "--held-out", self.held_out, "--max-bytes", 1000, "--threads", 1]
+        expected = weft_json("propose", command, *arguments, "-o", self.folder / "command.json")
+        found = weft.propose(here, mass=0.8, held_out=self.held_out, max_bytes=1000, out=self.folder / "python.json")
+        self.assertEqual(found, expected)
+        self.assertEqual((self.folder / "python.json").read_bytes(), (self.folder / "command.json").read_bytes())
+        self.assertEqual([str(weft.Pattern(text)) for text in found["attention"]], found["attention"])
+
+    def test_what_is_refused(self):
+        here, _ = self.profile("python.safetensors")
+        texts = {"text": self.held_out, "out": here}
+        for call, error, words in ((lambda: weft.profile(DECODER, data=self.held_out, out=here), weft.ArgumentError, "a decoder: it reads text PATH"),
+                                   (lambda: weft.profile(out=here), weft.ArgumentError, "the directory of a model"),
+                                   (lambda: weft.profile(DECODER, tiles=16, **texts), weft.WeftError, "tiles.*tile"),
+                                   (lambda: weft.profile(DECODER, tile=0, **texts), weft.ArgumentError, "profile: tile must be"),
+                                   (lambda: weft.profile(DECODER, shard="2/2", **texts), weft.ArgumentError, "with I below N"),
+                                   (lambda: weft.profile(DECODER, merge=[here], out=here), weft.ArgumentError, "merge joins finished shards"),
+                                   (lambda: weft.propose(here, gap=0.1), weft.ArgumentError, "gap goes with rewire"),
+                                   (lambda: weft.propose(here, attend="cross"), weft.ArgumentError, "without cross-attention")):
+            with self.subTest(words), self.assertRaisesRegex(error, words):
+                call()
 
 
 if __name__ == "__main__":

@@ -12,5 +12,7 @@ void bind_build(nanobind::module_& module);
 void bind_open(nanobind::module_& module);
 /// The function train.
 void bind_training(nanobind::module_& module);
+/// The functions profile and propose.
+void bind_profiling(nanobind::module_& module);
 
 }  // namespace weft::python

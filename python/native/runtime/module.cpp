@@ -21,4 +21,5 @@ NB_MODULE(_runtime, module) {
   weft::python::bind_build(module);
   weft::python::bind_open(module);
   weft::python::bind_training(module);
+  weft::python::bind_profiling(module);
 }

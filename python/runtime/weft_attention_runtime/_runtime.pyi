@@ -9,6 +9,12 @@ torch: str  # the version of PyTorch that it was compiled with
 def train(settings: str) -> str:
     """`weft train` by a JSON object: out, task, config, tokenizer, seeds, resume, and fields. JSON, as --json prints it."""
 
+def profile(model: str, settings: str) -> str:
+    """`weft profile` of a directory or a name of the Hub, by a JSON object of fields; "" for a model where shards are joined."""
+
+def propose(profile: str, settings: str) -> str:
+    """`weft propose` of a file, by a JSON object of fields. Both give JSON, as --json prints it."""
+
 class Model:
     """A model directory, or a name of the Hub, and its tasks. Settings are a JSON object of fields; results are JSON, a
     list of {"result", "metadata"} as the command prints them."""
