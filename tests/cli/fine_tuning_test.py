@@ -240,7 +240,7 @@ class ResumptionTest(FineTuningCase):
         model = self.model("model", "--hidden-dropout-prob", "0.1", family="roberta")
         more = ["--bpe-dropout", "0.2", "--steps", "150", "--checkpoint-every", "3", "--eval-every", "5", "--batch-tokens", "60"]
         self.assertEqual(weft(*self.arguments(self.folder / "whole", *more, model=model)).returncode, 0)
-        self.kill_at(self.arguments(self.run_directory, *more, model=model), "step-6")
+        self.kill_at(self.arguments(self.run_directory, *more, model=model), 6)
         resumed = weft("train", "--resume", "--out", self.run_directory)
         self.assertEqual(resumed.returncode, 0, resumed.stderr)
         self.assertEqual(losses(self.run_directory), losses(self.folder / "whole"))

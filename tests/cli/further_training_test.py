@@ -54,7 +54,7 @@ class EncoderTest(Case):
         model = self.model()
         more = ["--steps", "150", "--checkpoint-every", "3", "--masking", "words", "--bpe-dropout", "0.1"]
         self.assertEqual(weft(*self.arguments(self.folder / "whole", *more, model=model)).returncode, 0)
-        self.kill_at(self.arguments(self.run_directory, *more, model=model), "step-6")
+        self.kill_at(self.arguments(self.run_directory, *more, model=model), 6)
         resumed = weft("train", "--resume", "--out", self.run_directory)
         self.assertEqual(resumed.returncode, 0, resumed.stderr)
         self.assertEqual(losses(self.run_directory), losses(self.folder / "whole"))
@@ -169,7 +169,7 @@ class PairsTest(Case):
     def test_a_killed_run_goes_on_to_the_same_bits(self):
         more = ["--steps", "120", "--checkpoint-every", "3", "--bpe-dropout", "0.1"]
         self.assertEqual(weft(*self.arguments(self.folder / "whole", *more)).returncode, 0)
-        self.kill_at(self.arguments(self.run_directory, *more), "step-6")
+        self.kill_at(self.arguments(self.run_directory, *more), 6)
         resumed = weft("train", "--resume", "--out", self.run_directory)
         self.assertEqual(resumed.returncode, 0, resumed.stderr)
         self.assertEqual(losses(self.run_directory), losses(self.folder / "whole"))
@@ -322,7 +322,7 @@ class EtcTest(Case):
         lines = [json.loads(line) for line in (self.folder / "whole" / "metrics.jsonl").read_text().splitlines()]
         first = next(line for line in lines if line.get("step") == 1)
         self.assertAlmostEqual(first["loss"], 0.8 * first["masked_loss"] + 0.2 * first["contrastive_loss"], places=4)
-        self.kill_at([*arguments, "--steps", "60", "--out", self.run_directory], "step-4")
+        self.kill_at([*arguments, "--steps", "60", "--out", self.run_directory], 4)
         resumed = weft("train", "--resume", "--out", self.run_directory)
         self.assertEqual(resumed.returncode, 0, resumed.stderr)
         self.assertEqual(losses(self.run_directory), losses(self.folder / "whole"))
@@ -388,7 +388,7 @@ class StarTransformerTest(Case):
     def test_stopped_runs_and_two_processes_learn_the_same(self):
         often = ["--steps", "200", "--checkpoint-every", "2"]
         whole = self.train(self.folder / "whole", *often)
-        self.kill_at(self.arguments(self.run_directory, *often), "step-4")
+        self.kill_at(self.arguments(self.run_directory, *often), 4)
         resumed = weft("train", "--resume", "--out", self.run_directory)
         self.assertEqual(resumed.returncode, 0, resumed.stderr)
         self.assertEqual(losses(self.run_directory), losses(whole))

@@ -8,7 +8,7 @@ import subprocess
 import time
 import unittest
 
-from weft_program import Case, begin_weft, environment, free_port, losses, weft, weft_json
+from weft_program import Case, begin_weft, environment, free_port, has_reached, losses, weft, weft_json
 
 STEPS = 20
 
@@ -56,7 +56,7 @@ class ProcessesTest(Case):
         self.together(self.arguments(whole, 2, "--steps", "40"))
         out = self.folder / "changed"
         started = self.launch(self.arguments(out, 2, "--steps", "40", "--checkpoint-every", "5"))
-        while not (out / "checkpoints/step-5").exists() and started[0].poll() is None:
+        while not has_reached(out, 5) and started[0].poll() is None:
             time.sleep(0.002)
         for process in started:
             process.kill()

@@ -70,6 +70,12 @@ def free_port():
         return listener.getsockname()[1]
 
 
+def has_reached(run_directory, step):
+    """Whether a run has a checkpoint of `step` or of a later one: a fast run has deleted the earlier ones."""
+    names = [found.name for found in (run_directory / "checkpoints").glob("step-*")]
+    return any(int(name[5:]) >= step for name in names if name[5:].isdigit())
+
+
 class Case(unittest.TestCase):
     """A test with a folder of its own that holds train.txt and held-out.txt."""
 
@@ -130,7 +136,7 @@ class Case(unittest.TestCase):
         """Two processes of which one is stopped after some steps: the other ends with one line that names it."""
         started = self.launch(self.train_arguments(out, "--steps", "100000", "--checkpoint-every", "5"), by_fork=False)
         end = time.monotonic() + 100
-        while time.monotonic() < end and not (out / "checkpoints/step-10").exists():
+        while time.monotonic() < end and not has_reached(out, 10):
             time.sleep(0.01)
         self.assertTrue((out / "checkpoints").exists())
         started[victim].send_signal(stop_signal)
@@ -142,14 +148,14 @@ class Case(unittest.TestCase):
         self.assertEqual(len(errors), 1, stderr)
         self.assertIn(f"process {victim} of 2", errors[0])
 
-    def kill_at(self, arguments, checkpoint):
-        """Begins a run and kills it (-9) once its checkpoint of that name is there. A run that ends before this script is given a core begins again."""
+    def kill_at(self, arguments, step):
+        """Begins a run and kills it (-9) once it has a checkpoint of `step`, or later. A run that ends before this script is given a core begins again."""
         for _ in range(10):
             shutil.rmtree(self.run_directory, ignore_errors=True)
             process = begin_weft(*arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
             self.addCleanup(process.kill)
             while process.poll() is None:  # the test run's own limit ends a run that never comes there
-                if (self.run_directory / "checkpoints" / checkpoint).exists():
+                if has_reached(self.run_directory, step):
                     process.kill()
                     break
                 time.sleep(0.002)

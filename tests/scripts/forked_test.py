@@ -13,7 +13,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "cli"))
 from encoder_program import TOKENIZERS  # noqa: E402
-from weft_program import BINARY, Case, begin_weft, environment, forked, weft  # noqa: E402
+from weft_program import BINARY, Case, begin_weft, environment, forked, has_reached, weft  # noqa: E402
 
 READS = ["tokenize", TOKENIZERS / "bert"]  # waits for standard input
 BEGINS = f"""import os, sys
@@ -120,7 +120,7 @@ class ForkedTest(Case):
         process.kill()
         wait_until(self, lambda: is_gone(fork), "the fork ends with its client")
         training = self.begin(*self.train_arguments(self.run_directory, "--steps", "1000000", "--checkpoint-every", "1"))
-        wait_until(self, (self.run_directory / "checkpoints/step-1").exists, "a step")
+        wait_until(self, lambda: has_reached(self.run_directory, 1), "a step")
         training.send_signal(signal.SIGINT)
         self.assertEqual(training.wait(100), 130, "interrupted, with state saved")
 

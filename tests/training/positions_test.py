@@ -51,7 +51,7 @@ class LearnedSlopesTest(Case):
                 self.assertAlmostEqual(again["bits_per_byte"], said["bits_per_byte"], delta=1e-5)
 
             shutil.rmtree(self.run_directory, ignore_errors=True)
-            self.kill_at(self.train_arguments(self.run_directory, *arguments), "step-5")
+            self.kill_at(self.train_arguments(self.run_directory, *arguments), 5)
             self.assertEqual(weft("train", "--resume", "--out", self.run_directory).returncode, 0)
             self.assertEqual(losses(self.run_directory), losses(whole))
             self.assertEqual((self.run_directory / "model.safetensors").read_bytes(), (whole / "model.safetensors").read_bytes())
