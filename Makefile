@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # Thin fronts: each target is one script or one cmake call. `make test` is everything; see CONTRIBUTING.md.
-.PHONY: help setup build demo test lint format docs bench coverage parity restore-model clean
+.PHONY: help setup build demo test lint format docs bench coverage parity restore-model science clean
 
 help:
-	@echo "make setup | build | demo [TEXT=path] | test | lint | format | docs | bench | coverage | parity | restore-model | clean"
+	@echo "make setup | build | demo [TEXT=path] | test | lint | format | docs | bench | coverage | parity | restore-model | science TABLE=name | clean"
 
 setup:
 	@scripts/setup
@@ -43,6 +43,11 @@ parity: build
 restore-model: setup
 	@scripts/build release weft
 	@scripts/restore-model
+
+# A table of docs/results.md from the texts in WEFT_DATA, without TABLE their names; goes on where it was stopped.
+science: setup
+	@scripts/build release weft
+	@examples/science/science.py $(TABLE)
 
 clean:
 	rm -rf build

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Means, deviations, and which rows the seeds can tell from the best: the table that science.py prints."""
+import math
+import statistics
+
+# Student's t: 97.5% lie below, by degrees of freedom from 1.
+QUANTILES = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086)
+NORMAL = 1.960
+
+
+def quantile(degrees):
+    return QUANTILES[max(1, math.floor(degrees)) - 1] if degrees < len(QUANTILES) + 1 else NORMAL
+
+
+def told_apart(first, second, first_fixed=False, second_fixed=False):
+    """Whether two means differ at 95% by Welch's test; a fixed row has no deviation. One seed of a row that is not fixed tells nothing."""
+    parts = []
+    for values, fixed in ((first, first_fixed), (second, second_fixed)):
+        if not fixed and len(values) < 2:
+            return False
+        if not fixed:
+            parts.append((statistics.variance(values) / len(values), len(values) - 1))
+    error = sum(share for share, _ in parts)
+    difference = abs(statistics.fmean(first) - statistics.fmean(second))
+    if error == 0:
+        return difference > 0
+    degrees = error ** 2 / sum(share ** 2 / freedom for share, freedom in parts)
+    return difference > quantile(degrees) * math.sqrt(error)
+
+
+def figure(values, fixed):
+    mean = statistics.fmean(values)
+    digits = 4 if abs(mean) < 10 else 2
+    if fixed:
+        return f"{mean:.{digits}f}"
+    deviation = f"± {statistics.stdev(values):.{digits}f}" if len(values) > 1 else "one seed"
+    return f"{mean:.{digits}f} {deviation}"
+
+
+def grouped(table, lines):
+    """[(cell, {figure: values by seed})] in the table's order; lines of cells that the table no longer has are left out."""
+    rows = []
+    for cell in table.cells():
+        found = sorted((line for line in lines if line["cell"] == cell), key=lambda line: line["seed"])
+        names = list(dict.fromkeys(name for line in found for name in line["figures"]))
+        rows.append((cell, {name: [line["figures"][name] for line in found if name in line["figures"]] for name in names}))
+    return rows
+
+
+def markdown(table, lines):
+    """A Markdown table. Its last column says of each row whether it is the best, or cannot be told from the best."""
+    rows = grouped(table, lines)
+    fixed = getattr(table, "fixed", lambda cell: False)
+    with_figure = [(cell, figures) for cell, figures in rows if figures.get(table.FIGURE)]
+    if not with_figure:
+        return f"{table.CLAIM}\n\nNo cell is finished."
+    sign = 1 if table.BETTER == "larger" else -1
+    best_cell, best = max(with_figure, key=lambda row: sign * statistics.fmean(row[1][table.FIGURE]))
+    settings = list(dict.fromkeys(name for cell, _ in rows for name in cell))
+    names = [table.FIGURE, *dict.fromkeys(name for _, figures in rows for name in figures if name != table.FIGURE)]
+    text = [table.CLAIM, "", "| " + " | ".join([*settings, *names, ""]) + " |", "|" + " -- |" * (len(settings) + len(names) + 1)]
+    for cell, figures in rows:
+        remark = "missing"
+        if figures.get(table.FIGURE):
+            apart = told_apart(figures[table.FIGURE], best[table.FIGURE], fixed(cell), fixed(best_cell))
+            remark = "best" if cell == best_cell else "" if apart else "not told from the best"
+        values = [figure(figures[name], fixed(cell)) if figures.get(name) else "" for name in names]
+        text.append("| " + " | ".join([*(str(cell.get(name, "")) for name in settings), *values, remark]) + " |")
+    seeds = max(len(figures[table.FIGURE]) for _, figures in with_figure)
+    text += ["", f"Mean and deviation of {seeds} seeds; rows are told apart by Welch's test at 95%."]
+    return "\n".join(text)

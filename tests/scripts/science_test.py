@@ -1,0 +1,80 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""examples/science: a table goes on where it was stopped, and says which rows its seeds cannot tell apart."""
+import json
+import os
+import pathlib
+import sys
+import tempfile
+import types
+import unittest
+
+ROOT = pathlib.Path(os.environ.get("WEFT_SOURCE_DIR", pathlib.Path(__file__).resolve().parents[2]))
+sys.path.insert(0, str(ROOT / "examples/science"))
+
+import science  # noqa: E402
+import summary  # noqa: E402
+
+
+def small_table(values):
+    """Rows by name with the figures of their seeds; one that has a single value is fixed."""
+    asked = []
+
+    def run(cell, seed, world):
+        asked.append((cell["row"], seed))
+        return {"f1": values[cell["row"]][seed]}
+
+    return types.SimpleNamespace(__name__="tables.small", CLAIM="Larger rows are better.", FIGURE="f1", BETTER="larger", NEEDS=[], asked=asked, run=run,
+                                 cells=lambda: [{"row": name} for name in values], fixed=lambda cell: len(values[cell["row"]]) == 1)
+
+
+class ScienceTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="weft-science-")
+        self.addCleanup(folder.cleanup)
+        self.path = pathlib.Path(folder.name) / "small.jsonl"
+
+    def test_goes_on_where_it_was_stopped(self):
+        table = small_table({"lead": [30.0], "a": [60.0, 61.0, 62.0], "b": [70.0, 71.0, 72.0]})
+        self.assertTrue(science.compute(table, self.path, None, None))
+        self.assertEqual(table.asked, [("lead", 0), ("a", 0), ("b", 0), ("a", 1), ("b", 1), ("a", 2), ("b", 2)])
+        whole = self.path.read_bytes()
+        lines = whole.splitlines(keepends=True)
+        self.path.write_bytes(b"".join(lines[:4]) + lines[4][:20])  # killed while it wrote
+        table.asked.clear()
+        self.assertFalse(science.compute(table, self.path, None, -1.0))
+        self.assertTrue(science.compute(table, self.path, None, None))
+        self.assertEqual(table.asked, [("b", 1), ("a", 2), ("b", 2)])
+        found = [json.loads(line) for line in self.path.read_text().splitlines()]
+        self.assertEqual([(line["cell"], line["seed"], line["figures"]) for line in found],
+                         [(line["cell"], line["seed"], line["figures"]) for line in map(json.loads, whole.splitlines())])
+        self.assertEqual(set(found[0]), {"cell", "seed", "figures", "seconds", "commit", "machine", "date"})
+
+    def test_damaged_results_are_named(self):
+        self.path.write_text('{"cell": 1\n')
+        with self.assertRaisesRegex(SystemExit, "small.jsonl line 1"):
+            science.read_results(self.path)
+        with self.assertRaisesRegex(SystemExit, "there is no table 'nothing'"):
+            science.load_table("nothing")
+
+    def test_says_what_the_seeds_cannot_tell(self):
+        table = small_table({"lead": [30.0], "noise": [60.0, 72.0, 66.0], "good": [69.0, 70.0, 71.0], "bad": [60.0, 61.0, 62.0], "late": [1.0, 2.0, 3.0]})
+        lines = [{"cell": cell, "seed": seed, "figures": {"f1": value}} for cell in table.cells()
+                 for seed, value in enumerate({"lead": [30.0], "noise": [60.0, 72.0, 66.0], "good": [69.0, 70.0, 71.0], "bad": [60.0, 61.0, 62.0], "late": []}[cell["row"]])]
+        rows = {line.split(" | ")[0]: line.split(" | ")[1:] for line in summary.markdown(table, lines).splitlines() if line.startswith("| ")}
+        self.assertEqual(rows["| good"], ["70.00 ± 1.00", "best |"])
+        self.assertEqual(rows["| noise"], ["66.00 ± 6.00", "not told from the best |"])
+        self.assertEqual(rows["| bad"], ["61.00 ± 1.00", " |"])
+        self.assertEqual(rows["| lead"], ["30.00", " |"])
+        self.assertEqual(rows["| late"], ["", "missing |"])
+        self.assertIn("No cell is finished", summary.markdown(table, []))
+
+    def test_one_seed_tells_nothing(self):
+        self.assertFalse(summary.told_apart([1.0], [9.0]))
+        self.assertTrue(summary.told_apart([1.0], [9.0], True, True))
+        self.assertTrue(summary.told_apart([5.0, 5.0], [5.1, 5.1]))
+        self.assertFalse(summary.told_apart([5.0, 6.0], [5.5, 6.5]))
+
+
+if __name__ == "__main__":
+    unittest.main()
