@@ -99,4 +99,17 @@ void update_from_json(Config& config, const Json& json, std::string_view where,
   config = std::move(updated);
 }
 
+/// Sets the fields of several configs, which have no name in common, from one object. A key that is a field of none is
+/// an error. Errors: as update_from_json().
+template <class... Configs>
+void update_each_from_json(const Json& json, std::string_view where, Configs&... configs) {
+  std::vector<std::string_view> known;
+  const auto add = [&](const std::vector<std::string_view>& names) {
+    known.insert(known.end(), names.begin(), names.end());
+  };
+  (add(field_names<Configs>()), ...);
+  check_keys(json, where, known, {});
+  (update_from_json(configs, only_fields_of<Configs>(json), where), ...);
+}
+
 }  // namespace weft::formats

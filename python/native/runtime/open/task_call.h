@@ -29,13 +29,7 @@ struct TaskCall {
 /// has; kArgument.
 template <typename... Configs>
 void read_given(const TaskCall& call, Configs&... configs) {
-  std::vector<std::string_view> known;
-  const auto add = [&](const std::vector<std::string_view>& names) {
-    known.insert(known.end(), names.begin(), names.end());
-  };
-  (add(field_names<Configs>()), ...);
-  formats::check_keys(call.given, call.task, known, {});
-  (formats::update_from_json(configs, formats::only_fields_of<Configs>(call.given), call.task), ...);
+  formats::update_each_from_json(call.given, call.task, configs...);
 }
 
 /// Whether a task goes over long texts in windows.
