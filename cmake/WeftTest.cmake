@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # weft_room_tests(room): tests/<room>/*_test.cpp as one program test_<room> and one CTest entry with the labels <room> and `cases`:
 # scripts/run-tests runs its cases, each with a name and a limit. What they need for one instruction set is in files named by it, as in
-# WeftIsa.cmake. tests/<room>/*_test.py as one CTest entry a file. Scripts get WEFT_BINARY, WEFT_FORK (tests/support/forked.py), WEFT_TEST_DATA_DIR
+# WeftIsa.cmake, and what stands in for a device in emulated_*.cpp. tests/<room>/*_test.py as one CTest entry a file. Scripts get WEFT_BINARY, WEFT_FORK (tests/support/forked.py), WEFT_TEST_DATA_DIR
 # and WEFT_SOURCE_DIR.
 
 # Helpers that the tests of all rooms share; the part that names LibTorch is its own library.
@@ -51,8 +51,9 @@ function(weft_room_tests room)
   weft_rooms_up_to(${room} rooms)
   file(GLOB isa_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/${room}/*_avx512bf16.cpp)
   weft_isa_flags(isa_sources)
+  file(GLOB emulated CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/${room}/*/emulated_*.cpp)
   if(sources AND rooms)
-    add_executable(test_${room} ${sources} ${isa_sources} ${weft_support})
+    add_executable(test_${room} ${sources} ${isa_sources} ${emulated} ${weft_support})
     if(torch)
       target_sources(test_${room} PRIVATE ${weft_support_torch})
     endif()

@@ -25,7 +25,7 @@ CONDITION_NAME = re.compile(
 FLAG = re.compile(r'"(?:\\.|[^"\\])*(?<![\w-])(?<!var\()--[a-z][\w-]*+(?!:[#\d])(?:\\.|[^"\\])*"')
 COMMAND = re.compile(r"\b(?:weft|xz|zstd|bzip2|lz4|gzip) ")
 DEFINE = re.compile(r"^\s*#\s*define\s+(\w+)")
-OWN_MACRO = re.compile(r"WEFT_(REGISTER|EXPORT|FAMILY|ROW_k)\w*")
+OWN_MACRO = re.compile(r"WEFT_(REGISTER|EXPORT|FAMILY|DEVICE|ROW_k)\w*")
 CPP_CODE = re.compile(
     r"^\s*//(?!/)\s*("
     r"(if|for|while|switch)\s*\(.*\)\s*\{?$"
@@ -104,7 +104,7 @@ def check_preprocessor(file):
                 yield Offence(file.path, number, "conditional", f"found {foreign[0]}, allowed for ISA, export and CUDA only")
         define = DEFINE.match(line)
         if define and not OWN_MACRO.fullmatch(define.group(1)):
-            yield Offence(file.path, number, "macro", f"found {define.group(1)}, allowed for registration and export only")
+            yield Offence(file.path, number, "macro", f"found {define.group(1)}, allowed for registration, export and devices only")
 
 
 def check_trust(file):

@@ -126,7 +126,9 @@ TEST_P(FusedRandom, EveryKernelEqualsFloat64) {
     exact.output.visit([](double& entry) { entry = static_cast<double>(static_cast<float>(entry)); });
     exact.backward();
     for (const KernelVariant& variant : kernel_variants()) {
-      if (variant.is_plain() || !kernels::is_available(variant.isa)) {
+      const bool knows_call = variant.knows_relative || call.relative_span == 0;
+      if (variant.is_plain() || !kernels::is_available(variant.isa) || !knows_call || !variant.runs(call) ||
+          (variant.is_slow && seed % 5 != 3)) {
         continue;
       }
       SCOPED_TRACE(::testing::Message() << variant << ", seed " << seed << ", largest bias " << largest_bias(call));

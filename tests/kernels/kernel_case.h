@@ -164,6 +164,9 @@ struct KernelCase {
 
   /// A relative product of random numbers: R shorter than the call's distances, or longer.
   void draw_relative(std::uint64_t seed) {
+    if (!knows_relative) {
+      return;
+    }
     std::mt19937_64 engine(seed);
     std::normal_distribution<double> normal;
     relative_span = static_cast<std::int64_t>(engine() % (seed % 3 == 0 ? 7 : 250)) + 1;
@@ -249,7 +252,8 @@ struct KernelCase {
     ASSERT_EQ(own == nullptr ? kernels::fused_forward(isa, arguments(), parallel) : own->forward(arguments(), parallel),
               kernels::Status::kOk);
   }
-  void backward(const ParallelFor& parallel = kSerial) {
+  /// Where a backward pass puts its results; each call makes room anew.
+  kernels::AttentionGradients gradients() {
     kernels::AttentionGradients gradients;
     gradients.output_gradient = output_gradient.input();
     gradients.query_gradient = query_gradient.output();
@@ -263,8 +267,12 @@ struct KernelCase {
     }
     distance_gradient.assign(asks_distance_gradient ? distances.size() : 0, Sum{-7});
     gradients.distance_gradient = distance_gradient.empty() ? nullptr : distance_gradient.data();
-    ASSERT_EQ(own == nullptr ? kernels::fused_backward(isa, arguments(), gradients, parallel)
-                             : own->backward(arguments(), gradients, parallel),
+    return gradients;
+  }
+  void backward(const ParallelFor& parallel = kSerial) {
+    const kernels::AttentionGradients results = gradients();
+    ASSERT_EQ(own == nullptr ? kernels::fused_backward(isa, arguments(), results, parallel)
+                             : own->backward(arguments(), results, parallel),
               kernels::Status::kOk);
   }
 
@@ -386,6 +394,7 @@ struct KernelCase {
   bool asks_distance_gradient = true;
   std::vector<Sum> distance_gradient;
   std::int64_t query_offset = 0;
+  bool knows_relative = true;      ///< whether the kernel has a relative product
   std::int64_t relative_span = 0;  ///< 0: no relative product
   std::int64_t relative_zero = 0;
   std::vector<typename Storage::Memory> relative_rows;  ///< [heads][relative_span][head_dim]

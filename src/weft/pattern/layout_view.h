@@ -21,7 +21,7 @@ struct BlockRange {
   std::int64_t begin;
   std::int64_t end;
 
-  [[gnu::always_inline]] std::int64_t count() const noexcept { return end - begin; }
+  [[gnu::always_inline]] constexpr std::int64_t count() const noexcept { return end - begin; }
 };
 
 /// See BlockLayout for the meaning and shape of each array. A full block at the end of the keys is full for the keys
@@ -42,22 +42,22 @@ struct LayoutView {
   const std::uint64_t* mask_bits;
   const float* log_weight;
 
-  [[gnu::always_inline]] std::int64_t words() const noexcept { return (tile_key + 63) / 64; }
-  [[gnu::always_inline]] std::int64_t group_of(std::int64_t row, std::int64_t head) const noexcept {
+  [[gnu::always_inline]] constexpr std::int64_t words() const noexcept { return (tile_key + 63) / 64; }
+  [[gnu::always_inline]] constexpr std::int64_t group_of(std::int64_t row, std::int64_t head) const noexcept {
     return group[(batch == 1 ? 0 : row) * heads + head];
   }
   /// The blocks that a block of queries sees.
-  [[gnu::always_inline]] BlockRange row(std::int64_t batch_row, std::int64_t head,
-                                        std::int64_t query_block) const noexcept {
+  [[gnu::always_inline]] constexpr BlockRange row(std::int64_t batch_row, std::int64_t head,
+                                                  std::int64_t query_block) const noexcept {
     const std::int64_t* at = row_begin + group_of(batch_row, head) * query_blocks + query_block;
     return {at[0], at[1]};
   }
   /// Mask words of a partial block: [tile_query][words].
-  [[gnu::always_inline]] const std::uint64_t* mask(std::int32_t kind_of_block) const noexcept {
+  [[gnu::always_inline]] constexpr const std::uint64_t* mask(std::int32_t kind_of_block) const noexcept {
     return mask_bits + std::int64_t{kind_of_block} * tile_query * words();
   }
   /// Log multiplicities of a weighted block: [tile_query][tile_key].
-  [[gnu::always_inline]] const float* weight(std::int32_t kind_of_block) const noexcept {
+  [[gnu::always_inline]] constexpr const float* weight(std::int32_t kind_of_block) const noexcept {
     return log_weight + std::int64_t{weight_index(kind_of_block)} * tile_query * tile_key;
   }
 };
@@ -68,8 +68,8 @@ struct TransposeView {
   const std::int64_t* block;
 
   /// Those that see a block of keys.
-  [[gnu::always_inline]] BlockRange column(const LayoutView& layout, std::int64_t batch_row, std::int64_t head,
-                                           std::int64_t key_block) const noexcept {
+  [[gnu::always_inline]] constexpr BlockRange column(const LayoutView& layout, std::int64_t batch_row,
+                                                     std::int64_t head, std::int64_t key_block) const noexcept {
     const std::int64_t* at = column_begin + layout.group_of(batch_row, head) * layout.key_blocks + key_block;
     return {at[0], at[1]};
   }

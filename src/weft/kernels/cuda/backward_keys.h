@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+// The gradients of a block of keys and values, over the blocks of queries that see it: dV = P^T dO and dK = scale dS^T
+// Q for the columns of a slice of each. Heads that share a key are summed afterwards, in their order.
+#pragma once
+
+#include <cstdint>
+
+#include "weft/kernels/cuda/score_gradients.h"
+
+namespace weft::kernels::cuda {
+
+template <typename Lanes, typename Format, bool kHasTerms>
+class KeyGradientBlock {
+  template <typename T>
+  using Each = typename Lanes::template Each<T>;
+
+ public:
+  WEFT_DEVICE KeyGradientBlock(Lanes& lanes, const DeviceCall& call, const Place& at, const WorkItem& item)
+      : lanes_(lanes),
+        call_(call),
+        at_(at),
+        item_(item),
+        first_row_(at.part * Format::kOwnRows),
+        key_(lanes, 0, own_rows(call.attention.key, call.attention.head_dim)),
+        value_(lanes, key_.slices() * kOwnSliceBytes<Format>, own_rows(call.attention.value, call.attention.value_dim)),
+        ring_place_(ring_place<Format>(key_.slices() + value_.slices())),
+        screen_(lanes, ring_place_ + kRingSlots * kSliceBytes),
+        scores_(lanes, call, at, first_row_) {}
+
+  WEFT_DEVICE void run() {
+    sum_blocks(false);
+    lanes_.run([&](int thread) {
+      is_lost_[thread] = is_lost_sum(scores_.trace(thread) + trace_of<Format, Lanes>(key_sums_, thread) +
+                                     trace_of<Format, Lanes>(value_sums_, thread));
+    });
+    if (lanes_.any(is_lost_)) {
+      sum_blocks(true);
+    }
+    store();
+  }
+
+ private:
+  /// Of each block the slices of dO and of Q that have no part in the results, then that of Q, then that of dO.
+  struct Copy {
+    WEFT_DEVICE void operator()(int to) {
+      KeyGradientBlock& block = *of;
+      const AttentionArguments& arguments = block.call_.attention;
+      const Step now = block.step_of(step);
+      const std::int64_t query_block = block.call_.gradients.transpose.query_block[index];
+      SliceRows rows = slice_rows<Format>(now.is_score ? arguments.query : block.call_.gradients.output_gradient,
+                                          block.at_, block.at_.head, query_block * arguments.layout.tile_query);
+      rows.columns = now.is_score ? arguments.head_dim : arguments.value_dim;
+      rows.there = queries_there(block.call_, query_block);
+      copy_slice<Format, kSliceRows>(block.lanes_, to, rows, now.slice, block.call_.is_aligned);
+      if (++step == block.steps()) {
+        step = 0;
+        ++index;
+      }
+    }
+    KeyGradientBlock* of;
+    std::int64_t index;
+    int step;
+  };
+  using Slices = Ring<Lanes, kRingSlots - 2, Copy>;
+
+  struct Step {
+    bool is_score;
+    int slice;
+  };
+  WEFT_DEVICE int steps() const { return key_.slices() + value_.slices(); }
+  WEFT_DEVICE Step step_of(int step) const {
+    const int values = value_.slices();
+    const int of_value = at_.chunk < values ? at_.chunk : values - 1;
+    const int of_key = at_.chunk < key_.slices() ? at_.chunk : key_.slices() - 1;
+    if (step < values - 1) {
+      return {false, slice_before(step, values, of_value)};
+    }
+    return step == steps() - 1 ? Step{false, of_value}
+                               : Step{true, slice_before(step - (values - 1), key_.slices(), of_key)};
+  }
+
+  WEFT_DEVICE std::int64_t first_key() const { return std::int64_t{item_.block} * kSliceRows + first_row_; }
+  WEFT_DEVICE std::int64_t key_head() const { return at_.head / (call_.attention.heads / call_.attention.key_heads); }
+  WEFT_DEVICE SliceRows own_rows(const Input& array, std::int64_t columns) const {
+    SliceRows rows = slice_rows<Format>(array, at_, key_head(), first_key());
+    rows.columns = columns;
+    rows.there = keys_there(call_, at_.batch, item_.block) >> first_row_;
+    return rows;
+  }
+
+  WEFT_DEVICE void sum_blocks(bool is_careful) {
+    scores_.begin(0);
+    lanes_.run([&](int thread) {
+      key_sums_[thread] = {};
+      value_sums_[thread] = {};
+    });
+    key_.copy(call_.is_aligned);
+    value_.copy(call_.is_aligned);
+    Slices slices(lanes_, ring_place_, (item_.end - item_.begin) * steps(), Copy{this, item_.begin, 0});
+    for (std::int64_t index = item_.begin; index < item_.end; ++index) {
+      add_block(slices, meet<false>(call_, at_, item_.block, index), is_careful, index == item_.begin);
+    }
+  }
+
+  WEFT_DEVICE void add_block(Slices& slices, const Met& met, bool is_careful, bool is_first) {
+    scores_.begin_block(met);
+    int place = 0;
+    int before = 0;
+    for (int step = 0; step < steps(); ++step) {
+      before = place;
+      place = slices.next();
+      if (is_careful && is_first && step == 0) {
+        key_.screen(screen_, scores_.lost_first());
+        value_.screen(screen_, scores_.lost_second());
+      }
+      const Step now = step_of(step);
+      if (is_careful) {
+        screen_.clean(place, slices.slot());
+        scores_.note_lost(screen_, slices.slot(), now.is_score);
+      }
+      if (now.is_score) {
+        key_.add_scores_of(scores_.scores, now.slice, place);
+      } else {
+        value_.add_scores_of(scores_.incoming, now.slice, place);
+      }
+    }
+    if (is_careful) {
+      scores_.spoil_scores();
+    }
+    scores_.turn(met);
+    add_values<Format>(lanes_, value_sums_, scores_.scores, place);
+    add_values<Format>(lanes_, key_sums_, scores_.incoming, before);
+    if (is_careful) {
+      spoil_values(lanes_, value_sums_, screen_, slices.slot(), scores_.edges);
+    }
+  }
+
+  WEFT_DEVICE void store() {
+    const AttentionGradients& gradients = call_.gradients;
+    if (at_.chunk < key_.slices()) {
+      store_sums(key_sums_, gradients.key_gradient, call_.partials.key, call_.attention.head_dim,
+                 static_cast<float>(call_.attention.scale));
+    }
+    if (at_.chunk < value_.slices()) {
+      store_sums(value_sums_, gradients.value_gradient, call_.partials.value, call_.attention.value_dim, 1);
+    }
+  }
+
+  WEFT_DEVICE void store_sums(const Each<ValueSums<Format>>& sums, const Output& output, float* partial,
+                              std::int64_t width, float scale) {
+    lanes_.run([&](int thread) {
+      const std::int64_t slot = (at_.batch * call_.attention.heads + at_.head) * call_.columns.slots + item_.slot;
+      each_sum<Format, Lanes>(sums, thread, [&](int row, int of_slice, float sum) {
+        const std::int64_t column = std::int64_t{at_.chunk} * Format::kColumns + of_slice;
+        if (first_key() + row >= call_.attention.key_length || column >= width) {
+          return;
+        }
+        if (item_.slot < 0) {
+          store_number<Format, Lanes>(output.data, row_place(output, at_.batch, key_head(), first_key() + row) + column,
+                                      scale * sum);
+        } else {
+          partial[(slot * kSliceRows + first_row_ + row) * width + column] = sum;
+        }
+      });
+    });
+  }
+
+  Lanes& lanes_;
+  const DeviceCall& call_;
+  Place at_;
+  WorkItem item_;
+  int first_row_;
+  OwnTile<Format, Lanes> key_;
+  OwnTile<Format, Lanes> value_;
+  int ring_place_;
+  Screen<Format, Lanes> screen_;
+  ScoreGradients<Lanes, false, kHasTerms> scores_;
+  Each<ValueSums<Format>> key_sums_;
+  Each<ValueSums<Format>> value_sums_;
+  Each<bool> is_lost_;
+};
+
+/// One of the two arrays that are joined.
+struct JoinedKeys {
+  const float* partial;
+  Output output;
+  std::int64_t width;
+  float scale;
+};
+
+/// Sums the parts of a long column, and the heads that share a key, in their order. at.head is a head of keys.
+template <typename Lanes, typename Format>
+WEFT_DEVICE void join_key_gradients(Lanes& lanes, const DeviceCall& call, const Place& at, const JoinedKeys& keys) {
+  lanes.run([&](int thread) {
+    const AttentionArguments& arguments = call.attention;
+    const std::int64_t shared = arguments.heads / arguments.key_heads;
+    const std::int64_t first = at.head * shared;
+    const auto join_of = [&](std::int64_t head) {
+      const std::int64_t group = group_of(call, {0, at.batch, head, 0, 0});
+      return call.columns.joins[call.columns.join_begin[group] + at.item];
+    };
+    const std::int64_t first_key = std::int64_t{join_of(first).block} * kSliceRows;
+    for (std::int64_t entry = thread; entry < kSliceRows * keys.width; entry += kThreads<Format>) {
+      const std::int64_t row = entry / keys.width;
+      if (first_key + row >= arguments.key_length) {
+        return;
+      }
+      float sum = 0;
+      for (std::int64_t head = first; head < first + shared; ++head) {
+        const JoinItem item = join_of(head);
+        const std::int64_t slot = (at.batch * arguments.heads + head) * call.columns.slots + item.slot;
+        for (int part = 0; part < item.count; ++part) {
+          sum += keys.partial[((slot + part) * kSliceRows + row) * keys.width + entry % keys.width];
+        }
+      }
+      store_number<Format, Lanes>(keys.output.data,
+                                  row_place(keys.output, at.batch, at.head, first_key + row) + entry % keys.width,
+                                  keys.scale * sum);
+    }
+  });
+}
+
+}  // namespace weft::kernels::cuda

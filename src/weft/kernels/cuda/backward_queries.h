@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+// The gradient of a block of queries, over the blocks of keys that it sees: dQ = scale dS K for the columns of a slice.
+// The same walk sums dS for a distance table.
+#pragma once
+
+#include <cstdint>
+
+#include "weft/kernels/cuda/distance_sums.h"
+#include "weft/kernels/cuda/score_gradients.h"
+
+namespace weft::kernels::cuda {
+
+/// kIsTable: not dQ is wanted but the gradient of the distance table.
+template <typename Lanes, typename Format, bool kHasTerms, bool kIsTable = false>
+class QueryGradientBlock {
+  template <typename T>
+  using Each = typename Lanes::template Each<T>;
+
+ public:
+  WEFT_DEVICE QueryGradientBlock(Lanes& lanes, const DeviceCall& call, const Place& at, const WorkItem& item)
+      : lanes_(lanes),
+        call_(call),
+        at_(at),
+        item_(item),
+        first_row_(at.part * Format::kOwnRows),
+        query_(lanes, 0, own_rows(call.attention.query, call.attention.head_dim)),
+        gradient_(lanes, query_.slices() * kOwnSliceBytes<Format>,
+                  own_rows(call.gradients.output_gradient, call.attention.value_dim)),
+        ring_place_(ring_place<Format>(query_.slices() + gradient_.slices())),
+        screen_(lanes, ring_place_ + kRingSlots * kSliceBytes),
+        scores_(lanes, call, at, first_row_),
+        distances_(lanes, call, at, ring_place_ + kRingSlots * kSliceBytes) {}
+
+  WEFT_DEVICE void run() {
+    sum_blocks(false);
+    lanes_.run([&](int thread) {
+      is_lost_[thread] = is_lost_sum(scores_.trace(thread) + trace_of<Format, Lanes>(sums_, thread));
+    });
+    if (lanes_.any(is_lost_)) {
+      sum_blocks(true);
+    }
+    if constexpr (!kIsTable) {
+      store();
+    }
+  }
+
+ private:
+  /// Of each block the slices of values, then those of keys, that of the result last.
+  struct Copy {
+    WEFT_DEVICE void operator()(int to) {
+      QueryGradientBlock& block = *of;
+      const AttentionArguments& arguments = block.call_.attention;
+      const int values = block.gradient_.slices();
+      const int keys = block.query_.slices();
+      const std::int64_t key_block = arguments.layout.key_block[index];
+      const std::int64_t key_head = block.at_.head / (arguments.heads / arguments.key_heads);
+      const bool is_value = step < values;
+      SliceRows rows =
+          slice_rows<Format>(is_value ? arguments.value : arguments.key, block.at_, key_head, key_block * kSliceRows);
+      rows.columns = is_value ? arguments.value_dim : arguments.head_dim;
+      rows.there = keys_there(block.call_, block.at_.batch, key_block);
+      copy_slice<Format, kSliceRows>(block.lanes_, to, rows,
+                                     is_value ? step : slice_before(step - values, keys, block.at_.chunk),
+                                     block.call_.is_aligned);
+      if (++step == values + keys) {
+        step = 0;
+        ++index;
+      }
+    }
+    QueryGradientBlock* of;
+    std::int64_t index;
+    int step;
+  };
+  using Slices = Ring<Lanes, kRingSlots - 1, Copy>;
+
+  WEFT_DEVICE std::int64_t first_query() const {
+    return std::int64_t{item_.block} * call_.attention.layout.tile_query + first_row_;
+  }
+  WEFT_DEVICE SliceRows own_rows(const Input& array, std::int64_t columns) const {
+    SliceRows rows = slice_rows<Format>(array, at_, at_.head, first_query());
+    rows.columns = columns;
+    rows.there = queries_there(call_, item_.block) >> first_row_;
+    return rows;
+  }
+
+  WEFT_DEVICE void sum_blocks(bool is_careful) {
+    scores_.begin(first_query());
+    lanes_.run([&](int thread) { sums_[thread] = {}; });
+    if constexpr (kIsTable) {
+      distances_.clear();
+    }
+    query_.copy(call_.is_aligned);
+    gradient_.copy(call_.is_aligned);
+    const std::int64_t steps = (item_.end - item_.begin) * (query_.slices() + gradient_.slices());
+    Slices slices(lanes_, ring_place_, steps, Copy{this, item_.begin, 0});
+    for (std::int64_t index = item_.begin; index < item_.end; ++index) {
+      add_block(slices, meet<true>(call_, at_, item_.block, index), is_careful, index == item_.begin);
+    }
+  }
+
+  WEFT_DEVICE void add_block(Slices& slices, const Met& met, bool is_careful, bool is_first) {
+    scores_.begin_block(met);
+    int place = 0;
+    for (int step = 0; step < gradient_.slices() + query_.slices(); ++step) {
+      place = slices.next();
+      if (is_careful && is_first && step == 0) {
+        query_.screen(screen_, scores_.lost_first());
+        gradient_.screen(screen_, scores_.lost_second());
+      }
+      const bool is_score = step >= gradient_.slices();
+      if (is_careful) {
+        screen_.clean(place, slices.slot());
+        scores_.note_lost(screen_, slices.slot(), is_score);
+      }
+      if (is_score) {
+        query_.add_scores_of(scores_.scores, slice_before(step - gradient_.slices(), query_.slices(), at_.chunk),
+                             place);
+      } else {
+        gradient_.add_scores_of(scores_.incoming, step, place);
+      }
+    }
+    if (is_careful) {
+      scores_.spoil_scores();
+    }
+    scores_.turn(met);
+    if constexpr (kIsTable) {
+      distances_.add(met, scores_.incoming);
+    } else {
+      add_values<Format>(lanes_, sums_, scores_.incoming, place);
+    }
+  }
+
+  WEFT_DEVICE void store() {
+    lanes_.run([&](int thread) {
+      const AttentionArguments& arguments = call_.attention;
+      const std::uint64_t there = queries_there(call_, item_.block) >> first_row_;
+      const std::int64_t slot = (at_.batch * arguments.heads + at_.head) * call_.rows.slots + item_.slot;
+      each_sum<Format, Lanes>(sums_, thread, [&](int row, int of_slice, float sum) {
+        const std::int64_t column = std::int64_t{at_.chunk} * Format::kColumns + of_slice;
+        if (!has_bit(there, row) || column >= arguments.head_dim) {
+          return;
+        }
+        if (item_.slot < 0) {
+          const Output& output = call_.gradients.query_gradient;
+          store_number<Format, Lanes>(output.data, row_place(output, at_.batch, at_.head, first_query() + row) + column,
+                                      static_cast<float>(arguments.scale) * sum);
+        } else {
+          call_.partials.query[(slot * kSliceRows + first_row_ + row) * arguments.head_dim + column] = sum;
+        }
+      });
+    });
+  }
+
+  Lanes& lanes_;
+  const DeviceCall& call_;
+  Place at_;
+  WorkItem item_;
+  int first_row_;
+  OwnTile<Format, Lanes> query_;
+  OwnTile<Format, Lanes> gradient_;
+  int ring_place_;
+  Screen<Format, Lanes> screen_;
+  ScoreGradients<Lanes, true, kHasTerms> scores_;
+  DistanceSums<Lanes, Format> distances_;
+  Each<ValueSums<Format>> sums_;
+  Each<bool> is_lost_;
+};
+
+/// Sums the parts of a long row in their order.
+template <typename Lanes, typename Format>
+WEFT_DEVICE void join_query_gradients(Lanes& lanes, const DeviceCall& call, const Place& at, const JoinItem& item) {
+  lanes.run([&](int thread) {
+    const AttentionArguments& arguments = call.attention;
+    const std::int64_t width = arguments.head_dim;
+    const std::int64_t slot = (at.batch * arguments.heads + at.head) * call.rows.slots + item.slot;
+    for (std::int64_t entry = thread; entry < kSliceRows * width; entry += kThreads<Format>) {
+      const int row = static_cast<int>(entry / width);
+      if (!has_bit(queries_there(call, item.block), row)) {
+        return;
+      }
+      float sum = 0;
+      for (int part = 0; part < item.count; ++part) {
+        sum += call.partials.query[((slot + part) * kSliceRows + row) * width + entry % width];
+      }
+      const Output& output = call.gradients.query_gradient;
+      const std::int64_t query = std::int64_t{item.block} * arguments.layout.tile_query + row;
+      store_number<Format, Lanes>(output.data, row_place(output, at.batch, at.head, query) + entry % width,
+                                  static_cast<float>(arguments.scale) * sum);
+    }
+  });
+}
+
+/// rowsum(dO O) of a query a thread.
+template <typename Lanes, typename Format>
+WEFT_DEVICE void sum_deltas(Lanes& lanes, const DeviceCall& call, const Place& at) {
+  lanes.run([&](int thread) {
+    const AttentionArguments& arguments = call.attention;
+    const std::int64_t query = at.item * kThreads<Format> + thread;
+    if (query >= arguments.query_length) {
+      return;
+    }
+    const Input& gradient = call.gradients.output_gradient;
+    const std::int64_t first = row_place(gradient, at.batch, at.head, query);
+    const std::int64_t second = row_place(arguments.output, at.batch, at.head, query);
+    float sum = 0;
+    for (std::int64_t column = 0; column < arguments.value_dim; ++column) {
+      sum += load_number<Format, Lanes>(gradient.data, first + column) *
+             load_number<Format, Lanes>(arguments.output.data, second + column);
+    }
+    call.delta[(at.batch * arguments.heads + at.head) * arguments.query_length + query] = sum;
+  });
+}
+
+}  // namespace weft::kernels::cuda

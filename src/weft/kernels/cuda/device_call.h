@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a kernel is given: the arguments of every attention kernel with addresses of the device, the layout as rows of
+// bits in both directions, the work as lists of items, and memory for what long rows leave to be joined.
+#pragma once
+
+#include <cstdint>
+
+#include "weft/kernels/arguments.h"
+
+namespace weft::kernels::cuda {
+
+/// A block of queries (or of keys) with the blocks [begin, end) that it meets: all of them, or a part.
+struct WorkItem {
+  std::int64_t begin;
+  std::int64_t end;
+  std::int32_t block;
+  std::int32_t slot;  ///< where the sums of a part are left; -1: the item is whole, and its results are final
+};
+
+/// What is joined, in the order of the slots.
+struct JoinItem {
+  std::int32_t block;
+  std::int32_t slot;
+  std::int32_t count;
+};
+
+/// The work of one direction, for each group of heads that share a layout.
+struct WorkList {
+  const WorkItem* items = nullptr;           ///< the longest first within a group
+  const std::int64_t* item_begin = nullptr;  ///< [groups + 1]
+  const JoinItem* joins = nullptr;           ///< of rows that were cut
+  const std::int64_t* join_begin = nullptr;  ///< [groups + 1]
+  std::int64_t most_items = 0;               ///< of a group
+  std::int64_t most_joins = 0;
+  std::int64_t slots = 0;  ///< the most of a group: each head of each member of the batch has so many
+};
+
+/// Bits of the layout's blocks that are not full, first the partial ones, then the weighted ones: 64 words each.
+struct BlockBits {
+  const std::uint64_t* rows = nullptr;     ///< bit k of word q: query q sees key k; zero beyond the tile
+  const std::uint64_t* columns = nullptr;  ///< bit q of word k
+  std::int64_t partial = 0;                ///< how many are partial
+};
+
+/// Sums of items that are parts; a row of a slot is a row of the item's block, of which there are 64.
+struct Partials {
+  float* maximum = nullptr;  ///< forward: [slots][64]; -infinity: no edge
+  float* sum = nullptr;      ///< forward: [slots][64]
+  float* output = nullptr;   ///< forward: [slots][64][value_dim], not divided
+  float* query = nullptr;    ///< [slots][64][head_dim]
+  float* key = nullptr;      ///< [slots][64][head_dim]
+  float* value = nullptr;    ///< [slots][64][value_dim]
+  float* table = nullptr;    ///< [B][H][items and their parts][rows * span] of a distance table
+};
+
+/// Dropout as kernels/dropout.h draws it, with its numbers made.
+struct Draws {
+  std::uint64_t key = 0;
+  std::uint64_t threshold = 0;  ///< 0: nothing is dropped
+  float kept_scale = 1;
+};
+
+struct DeviceCall {
+  AttentionArguments attention;  ///< all addresses are the device's
+  AttentionGradients gradients;
+  BlockBits bits;
+  WorkList rows;
+  WorkList columns;  ///< indices into gradients.transpose; where heads share keys, all are parts
+  const std::uint64_t* keep_words = nullptr;  ///< [B][key blocks]: bit k is key k of the block; null keeps all
+  std::uint64_t* made_keep_words = nullptr;   ///< the same memory, for who fills it
+  bool has_weights = false;                   ///< the layout has blocks with log multiplicities
+  float* delta = nullptr;                     ///< [B, H, Q]: rowsum(dO O)
+  Partials partials;
+  Draws draws;
+  bool is_aligned = false;  ///< rows of all inputs begin at multiples of 16 bytes
+};
+
+/// The place of a thread block in the work of a kernel.
+struct Place {
+  std::int64_t item = 0;  ///< among those of the group
+  std::int64_t batch = 0;
+  std::int64_t head = 0;
+  int chunk = 0;  ///< which columns of the results
+  int part = 0;   ///< which rows of the block
+};
+
+}  // namespace weft::kernels::cuda

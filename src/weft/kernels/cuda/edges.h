@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which of the scores of a block are edges, and what is added to them: stored bits, padding, lengths, log
+// multiplicities, distances; and what dropout keeps. A block owns queries or keys and meets blocks of the others.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+
+#include "weft/core/random.h"
+#include "weft/kernels/cuda/device_call.h"
+#include "weft/kernels/cuda/products.h"
+#include "weft/kernels/cuda/slices.h"
+#include "weft/kernels/distance_table.h"
+#include "weft/kernels/row_positions.h"
+
+namespace weft::kernels::cuda {
+
+inline constexpr float kLogTwoOfE = 1.44269504F;
+
+/// One block of the layout as the threads of a thread block see it; the same for all of them.
+struct Met {
+  std::int64_t first_query = 0;
+  std::int64_t first_key = 0;
+  std::uint64_t there = 0;              ///< of the rows that are met: those that exist and are not padded
+  std::uint64_t own_there = kAllRows;   ///< of those that are owned, where it matters
+  const std::uint64_t* bits = nullptr;  ///< a word for each row that is owned; null: a full block
+  const float* weights = nullptr;       ///< log multiplicities [tile_query][64], or null
+  bool is_whole = false;                ///< every entry is an edge
+};
+
+WEFT_DEVICE std::int64_t group_of(const DeviceCall& call, const Place& at) {
+  return call.attention.layout.group_of(at.batch, at.head);
+}
+
+/// Keys of a block that exist and are not padded.
+WEFT_DEVICE std::uint64_t keys_there(const DeviceCall& call, std::int64_t batch, std::int64_t key_block) {
+  const std::uint64_t kept =
+      call.keep_words == nullptr ? kAllRows : call.keep_words[batch * call.attention.layout.key_blocks + key_block];
+  return kept & first_bits(call.attention.key_length - key_block * kSliceRows);
+}
+/// Queries of a block that exist.
+WEFT_DEVICE std::uint64_t queries_there(const DeviceCall& call, std::int64_t query_block) {
+  const std::int64_t tile = call.attention.layout.tile_query;
+  const std::int64_t left = call.attention.query_length - query_block * tile;
+  return first_bits(left < tile ? left : tile);
+}
+
+/// The block at `index` of the block arrays, or of those of the transpose, which a block of queries (of keys) meets.
+template <bool kOwnsQueries>
+WEFT_DEVICE Met meet(const DeviceCall& call, const Place& at, std::int64_t own_block, std::int64_t index) {
+  const pattern::LayoutView& layout = call.attention.layout;
+  const std::int64_t block = kOwnsQueries ? index : call.gradients.transpose.block[index];
+  const std::int64_t query_block = kOwnsQueries ? own_block : call.gradients.transpose.query_block[index];
+  const std::int64_t key_block = kOwnsQueries ? layout.key_block[block] : own_block;
+  const std::int32_t kind = layout.kind[block];
+  Met met;
+  met.first_query = query_block * layout.tile_query;
+  met.first_key = key_block * kSliceRows;
+  const std::uint64_t keys = keys_there(call, at.batch, key_block);
+  met.there = kOwnsQueries ? keys : queries_there(call, query_block);
+  met.own_there = kOwnsQueries ? queries_there(call, query_block) : keys;
+  if (!pattern::is_full(kind)) {
+    const bool is_weighted = pattern::is_weighted(kind);
+    const std::int64_t of = is_weighted ? call.bits.partial + pattern::weight_index(kind) : kind;
+    met.bits = (kOwnsQueries ? call.bits.rows : call.bits.columns) + of * kSliceRows;
+    met.weights = is_weighted ? layout.weight(kind) : nullptr;
+  }
+  const bool owns_all = kOwnsQueries || met.own_there == kAllRows;  // what queries beyond the last have is not stored
+  met.is_whole = met.bits == nullptr && met.there == kAllRows && owns_all && !has_positions(call.attention);
+  return met;
+}
+
+/// The edges of two rows that a thread has sums of.
+struct RowWords {
+  std::uint64_t at[2];
+};
+
+/// The query and the key of an entry; rows count from the first of the block.
+struct Pair {
+  std::int64_t query;
+  std::int64_t key;
+};
+template <bool kOwnsQueries>
+WEFT_DEVICE Pair pair_of(const Met& met, int own, int other) {
+  return {met.first_query + (kOwnsQueries ? own : other), met.first_key + (kOwnsQueries ? other : own)};
+}
+
+/// Whether a query sees a key by their positions, and whether that is its own one.
+WEFT_DEVICE bool is_in_sight(const DeviceCall& call, const Place& at, const Pair& pair) {
+  const RowIndex row{at.batch, at.head, pair.query};
+  return seen_positions(call.attention, row).sees(key_positions(call.attention, row, 0)[pair.key]);
+}
+WEFT_DEVICE bool is_own(const DeviceCall& call, const Place& at, const Pair& pair) {
+  const RowIndex row{at.batch, at.head, pair.query};
+  return has_positions(call.attention) &&
+         seen_positions(call.attention, row).own == key_positions(call.attention, row, 0)[pair.key];
+}
+
+/// The edges of a row of a block, which counts from the first.
+template <bool kOwnsQueries>
+WEFT_DEVICE std::uint64_t edges_of(const DeviceCall& call, const Place& at, const Met& met, int row) {
+  std::uint64_t word = met.bits == nullptr ? kAllRows : met.bits[row];
+  word = has_bit(met.own_there, row) ? word & met.there : 0;
+  if (has_positions(call.attention)) {
+    for (int other = 0; other < kSliceRows; ++other) {
+      if (has_bit(word, other) && !is_in_sight(call, at, pair_of<kOwnsQueries>(met, row, other))) {
+        word &= ~(std::uint64_t{1} << other);
+      }
+    }
+  }
+  return word;
+}
+
+/// The score of an edge, from scale * q k.
+template <bool kOwnsQueries>
+WEFT_DEVICE float edge_score(const DeviceCall& call, const Place& at, const Met& met, int own, int other,
+                             float product) {
+  const Pair pair = pair_of<kOwnsQueries>(met, own, other);
+  const float found = product + distance_score<float>(call.attention.distances, at.head, pair.query, pair.key);
+  const float score = is_own(call, at, pair) ? own_score(found) : found;
+  return met.weights == nullptr
+             ? score
+             : score + met.weights[kOwnsQueries ? own * kSliceRows + other : other * kSliceRows + own];
+}
+
+/// The draw of four neighbouring keys, of which the first is a multiple of four: kernels/dropout.h.
+WEFT_DEVICE Philox4 draw_of(const DeviceCall& call, const Place& at, std::int64_t query, std::int64_t key) {
+  return philox(call.draws.key, static_cast<std::uint64_t>(query) << 32 | static_cast<std::uint64_t>(key) >> 2,
+                static_cast<std::uint64_t>(at.batch) << 32 | static_cast<std::uint64_t>(at.head));
+}
+/// 0 for a dropped entry.
+WEFT_DEVICE float kept_scale(const DeviceCall& call, const Philox4& draw, std::int64_t key) {
+  const std::uint32_t pair[2] = {(key & 2) == 0 ? draw.value[0] : draw.value[2],
+                                 (key & 2) == 0 ? draw.value[1] : draw.value[3]};
+  return ((key & 1) == 0 ? pair[0] : pair[1]) >= call.draws.threshold ? call.draws.kept_scale : 0.0F;
+}
+
+/// What dropout multiplies the entries of a block with: of one row (0 or 1) and tile of a thread, both columns.
+template <bool kOwnsQueries>
+WEFT_DEVICE void kept_pair(const DeviceCall& call, const Place& at, const Met& met, int own, int other,
+                           float (&kept)[2]) {
+  if constexpr (kOwnsQueries) {  // both in one draw
+    const std::int64_t key = met.first_key + other;
+    const Philox4 draw = draw_of(call, at, met.first_query + own, key);
+    kept[0] = kept_scale(call, draw, key);
+    kept[1] = kept_scale(call, draw, key + 1);
+  } else {
+    const std::int64_t key = met.first_key + own;
+    unroll<2>([&](auto column) {
+      kept[column] = kept_scale(call, draw_of(call, at, met.first_query + other + column, key), key);
+    });
+  }
+}
+
+}  // namespace weft::kernels::cuda

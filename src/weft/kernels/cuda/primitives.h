@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+// The primitives that kernels are written over, as PTX: a kernel is a sequence of run(), in which each thread of a
+// block does plain things, and of collectives between them, which are named here. The same kernels run on a processor
+// over tests/kernels/cuda/emulated_lanes.h, which has these functions made of loops.
+#pragma once
+
+#include <cstdint>
+
+#include "weft/kernels/cuda/device.h"
+
+namespace weft::kernels::cuda {
+
+/// What ldmatrix gives a thread: its share of four 8 x 8 matrices of 16-bit numbers.
+struct Matrices {
+  std::uint32_t at[4];
+};
+
+/// A thread's share of 16 rows of 8 * kTiles sums: at[tile][0, 1] are columns 8 tile + 2 (lane % 4) and the next of row
+/// lane / 4, at[tile][2, 3] those of row lane / 4 + 8.
+template <int kTiles>
+struct Sums {
+  float at[kTiles][4];
+};
+
+/// Sixteen bytes, as they are copied.
+struct alignas(16) Sixteen {
+  std::uint32_t word[4];
+};
+
+#if defined(__CUDACC__)
+
+/// `kThreads` threads of a block of a GPU.
+template <int kThreads>
+struct DeviceLanes {
+  /// A T in each thread.
+  template <typename T>
+  struct Each {
+    T value;
+    WEFT_DEVICE T& operator[](int) { return value; }
+    WEFT_DEVICE const T& operator[](int) const { return value; }
+  };
+
+  template <typename Work>
+  WEFT_DEVICE void run(const Work& work) {
+    work(static_cast<int>(threadIdx.x));
+  }
+
+  static WEFT_DEVICE std::uint32_t shared_address(int offset) {
+    extern __shared__ __align__(128) unsigned char shared_memory[];
+    return static_cast<std::uint32_t>(__cvta_generic_to_shared(shared_memory)) + static_cast<std::uint32_t>(offset);
+  }
+
+  /// Begins to copy `bytes` (0 to 16) from an address that is a multiple of 16; the rest of the 16 become zeros.
+  WEFT_DEVICE void copy_async(int, int to, const void* from, int bytes) {
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;\n" ::"r"(shared_address(to)), "l"(from), "r"(bytes)
+                 : "memory");
+  }
+  /// Ends a group of copies.
+  WEFT_DEVICE void commit() { asm volatile("cp.async.commit_group;\n" ::: "memory"); }
+  /// Waits until at most kPending groups of the thread are under way.
+  template <int kPending>
+  WEFT_DEVICE void wait() {
+    asm volatile("cp.async.wait_group %0;\n" ::"n"(kPending) : "memory");
+  }
+  WEFT_DEVICE void barrier() { __syncthreads(); }
+
+  template <typename T>
+  WEFT_DEVICE T load_shared(int, int offset) {
+    extern __shared__ __align__(128) unsigned char shared_memory[];
+    return *reinterpret_cast<const T*>(shared_memory + offset);
+  }
+  template <typename T>
+  WEFT_DEVICE void store_shared(int, int offset, const T& value) {
+    extern __shared__ __align__(128) unsigned char shared_memory[];
+    *reinterpret_cast<T*>(shared_memory + offset) = value;
+  }
+
+  /// Four 8 x 8 matrices: lane l gives the address of row l % 8 of matrix l / 8, and gets entries 2 (l % 4) and the
+  /// next of row l / 4 of each; transposed, of column l / 4.
+  template <typename Address>
+  WEFT_DEVICE void load_matrices(Each<Matrices>& to, const Address& address) {
+    std::uint32_t* const at = to.value.at;
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];\n"
+                 : "=r"(at[0]), "=r"(at[1]), "=r"(at[2]), "=r"(at[3])
+                 : "r"(shared_address(address(static_cast<int>(threadIdx.x))))
+                 : "memory");
+  }
+  template <typename Address>
+  WEFT_DEVICE void load_matrices_transposed(Each<Matrices>& to, const Address& address) {
+    std::uint32_t* const at = to.value.at;
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];\n"
+                 : "=r"(at[0]), "=r"(at[1]), "=r"(at[2]), "=r"(at[3])
+                 : "r"(shared_address(address(static_cast<int>(threadIdx.x))))
+                 : "memory");
+  }
+
+  /// sums[tile] += left right: 16 x 16 by 16 x 8, of which `right` has two matrices from `first` on.
+  template <typename Format, int kTiles>
+  WEFT_DEVICE void multiply(Each<Sums<kTiles>>& sums, int tile, const Each<Matrices>& left, const Each<Matrices>& right,
+                            int first) {
+    float* const sum = sums.value.at[tile];
+    const std::uint32_t* const a = left.value.at;
+    const std::uint32_t* const b = right.value.at + first;
+    if constexpr (Format::kIsBFloat16) {
+      asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};\n"
+          : "+f"(sum[0]), "+f"(sum[1]), "+f"(sum[2]), "+f"(sum[3])
+          : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+    } else {
+      asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};\n"
+          : "+f"(sum[0]), "+f"(sum[1]), "+f"(sum[2]), "+f"(sum[3])
+          : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+    }
+  }
+
+  /// Two numbers, rounded to the nearest, the first one low.
+  template <typename Format>
+  static WEFT_DEVICE std::uint32_t pack(float low, float high) {
+    std::uint32_t pair;
+    if constexpr (Format::kIsBFloat16) {
+      asm("cvt.rn.bf16x2.f32 %0, %1, %2;\n" : "=r"(pair) : "f"(high), "f"(low));
+    } else {
+      asm("cvt.rn.f16x2.f32 %0, %1, %2;\n" : "=r"(pair) : "f"(high), "f"(low));
+    }
+    return pair;
+  }
+
+  template <typename Format>
+  static WEFT_DEVICE float unpack(std::uint16_t bits) {
+    float number;
+    if constexpr (Format::kIsBFloat16) {
+      number = __uint_as_float(static_cast<unsigned>(bits) << 16);
+    } else {
+      asm("cvt.f32.f16 %0, %1;\n" : "=f"(number) : "h"(bits));
+    }
+    return number;
+  }
+
+  /// to = `from` of the lane source(thread) of the same warp.
+  template <typename Source>
+  WEFT_DEVICE void shuffle(Each<float>& to, const Each<float>& from, const Source& source) {
+    to.value = __shfl_sync(0xFFFFFFFFU, from.value, source(static_cast<int>(threadIdx.x)));
+  }
+
+  /// Whether it is so in any thread of the block; a barrier.
+  WEFT_DEVICE bool any(const Each<bool>& is_so) { return __syncthreads_or(is_so.value ? 1 : 0) != 0; }
+
+  /// 2^x within two units in the last place; 0 for -infinity.
+  static WEFT_DEVICE float exp2(float x) {
+    float result;
+    asm("ex2.approx.ftz.f32 %0, %1;\n" : "=f"(result) : "f"(x));
+    return result;
+  }
+  static WEFT_DEVICE float log(float x) { return logf(x); }
+};
+
+#endif
+
+}  // namespace weft::kernels::cuda

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// What only the CUDA kernels have: copies of aligned rows, wide heads in slices, long rows and columns in parts that
+// are joined, and the plans that say so. What all kernels have is in ../fused_test.cpp and ../not_finite_test.cpp.
+#include <gtest/gtest.h>
+
+#include "kernels/cuda/emulated_call.h"
+#include "kernels/exact_case.h"
+
+namespace weft::test {
+namespace {
+
+using kernels::DType;
+
+// Rows of 61 numbers and a gap of three begin at multiples of 16 bytes.
+template <typename Case>
+void expect_aligned_agreement(DType dtype, std::int64_t head_dim, std::int64_t value_dim, const Bounds& bounds) {
+  Case call({1, 2, 1, 70, 75, head_dim, value_dim, {64, 64}}, mixed_edges, 3, dtype);
+  call.own = &kEmulatedCudaKernels;
+  call.scale = 0.1;
+  call.keep.assign(75, 1);
+  call.keep[7] = call.keep[70] = 0;
+  expect_agreement(call, bounds);
+  EXPECT_TRUE(emulated_copies_were_aligned());
+}
+
+TEST(CudaCalls, AlignedRowsOfAllWidths) {
+  for (const std::int64_t width : {13, 61, 125, 253}) {
+    expect_aligned_agreement<Float32Case>(DType::kFloat32, width, width, {2e-6, 1e-5});
+    expect_aligned_agreement<BFloat16Case>(DType::kBFloat16, width, width, {1.0 / 128, 1.0 / 50});
+  }
+  expect_aligned_agreement<Float16Case>(DType::kFloat16, 61, 253, {1.0 / 1024, 1.0 / 400});
+  expect_aligned_agreement<BFloat16Case>(DType::kBFloat16, 253, 61, {1.0 / 128, 1.0 / 50});
+}
+
+int star_edges(std::int64_t, std::int64_t query, std::int64_t key) {
+  return (query < 2 || key < 2 || query / 40 == key / 40) && query != 90 ? 1 : 0;
+}
+
+// Parts of two blocks: the first row and column have four, and give what one part gives.
+template <typename Case>
+void expect_parts_equal_whole(DType dtype, std::int64_t key_heads, double bound) {
+  const Shape shape{1, 2, key_heads, 200, 210, 24, 16, {64, 64}};
+  Case whole(shape, star_edges, 4, dtype);
+  Case parts(shape, star_edges, 4, dtype);
+  Case again(shape, star_edges, 4, dtype);
+  for (Case* each : {&whole, &parts, &again}) {
+    each->own = &kEmulatedCudaKernels;
+    each->slopes = {0.01F, 0.02F};
+    each->dropout = {0.2F, 5, 1};
+    cut_emulated_parts(each == &whole ? kernels::cuda::kLongestPart : 2);
+    each->forward();
+    each->backward();
+  }
+  cut_emulated_parts(kernels::cuda::kLongestPart);
+  expect_close(parts.output, whole.output, bound, bound);
+  expect_close(parts.query_gradient, whole.query_gradient, bound, 1e-6);
+  expect_close(parts.key_gradient, whole.key_gradient, bound, 1e-6);
+  expect_close(parts.value_gradient, whole.value_gradient, bound, 1e-6);
+  EXPECT_EQ(parts.output.values(), again.output.values());
+  EXPECT_EQ(parts.log_sum_exp, again.log_sum_exp);
+  EXPECT_EQ(parts.query_gradient.values(), again.query_gradient.values());
+  EXPECT_EQ(parts.key_gradient.values(), again.key_gradient.values());
+  EXPECT_EQ(parts.distance_gradient, again.distance_gradient);
+}
+
+TEST(CudaCalls, LongRowsAreCutAndJoined) {
+  expect_parts_equal_whole<Float32Case>(DType::kFloat32, 2, 2e-6);
+  expect_parts_equal_whole<BFloat16Case>(DType::kBFloat16, 1, 1.0 / 128);  // heads share keys
+}
+
+TEST(CudaCalls, PlansHaveTheLongestFirst) {
+  const pattern::BlockLayout layout = hand_layout({64, 64}, 200, 210, 1, star_edges);
+  const kernels::cuda::PlanSource source{layout.row_begin.data(), 4, 1, 2, false};
+  const kernels::cuda::PlanSize size = kernels::cuda::plan_size(source);
+  EXPECT_EQ(size.items, 8);  // four rows of three or four blocks
+  EXPECT_EQ(size.joins, 4);
+  EXPECT_EQ(size.slots, 8);
+  std::vector<kernels::cuda::WorkItem> items(static_cast<std::size_t>(size.items));
+  std::vector<kernels::cuda::JoinItem> joins(static_cast<std::size_t>(size.joins));
+  std::int64_t item_begin[2];
+  std::int64_t join_begin[2];
+  fill_plan(source, {items.data(), item_begin, joins.data(), join_begin});
+  std::int64_t blocks = 0;
+  for (std::size_t at = 0; at < items.size(); ++at) {
+    const std::int64_t count = items[at].end - items[at].begin;
+    blocks += count;
+    EXPECT_LE(count, at == 0 ? 2 : items[at - 1].end - items[at - 1].begin);
+  }
+  EXPECT_EQ(blocks, layout.blocks());
+  EXPECT_EQ(joins[0].block, 0);
+  EXPECT_EQ(joins[0].count, 2);
+  EXPECT_EQ(item_begin[1], size.items);
+}
+
+}  // namespace
+}  // namespace weft::test

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// The backward passes on emulated lanes, compiled once for all tests.
+#include "kernels/cuda/emulated_call.h"
+#include "kernels/cuda/emulated_launcher.h"
+
+namespace weft::test {
+
+void emulate_backward(const kernels::cuda::DeviceCall& call) {
+  EmulatedLauncher launcher;
+  kernels::cuda::run_backward(launcher, call);
+}
+
+}  // namespace weft::test

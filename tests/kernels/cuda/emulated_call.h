@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// The CUDA kernels on emulated lanes as kernels of this machine, so that the tests of all kernels have them too. Plans
+// and memory are as a device would have them.
+#pragma once
+
+#include <cstdint>
+
+#include "weft/kernels/cuda/device_call.h"
+#include "weft/kernels/cuda/plan.h"
+#include "weft/kernels/fused/instances.h"
+
+namespace weft::test {
+
+/// Every thread block of every pass of a call.
+void emulate_forward(const kernels::cuda::DeviceCall& call);
+void emulate_backward(const kernels::cuda::DeviceCall& call);
+
+/// Parts of at most so many blocks, from now on; and whether the last call copied rows by cp.async.
+void cut_emulated_parts(std::int64_t longest);
+bool emulated_copies_were_aligned();
+
+/// Errors end the process: kernels do not throw.
+extern const kernels::FusedKernels kEmulatedCudaKernels;
+
+}  // namespace weft::test
