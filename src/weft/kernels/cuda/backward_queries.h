@@ -32,12 +32,15 @@ class QueryGradientBlock {
         distances_(lanes, call, at, ring_place_ + kRingSlots * kSliceBytes) {}
 
   WEFT_DEVICE void run() {
-    sum_blocks(false);
-    lanes_.run([&](int thread) {
-      is_lost_[thread] = is_lost_sum(scores_.trace(thread) + trace_of<Format, Lanes>(sums_, thread));
-    });
-    if (lanes_.any(is_lost_)) {
-      sum_blocks(true);
+    bool is_careful = false;
+    bool is_again = true;
+    while (is_again) {  // one copy of the walk in the kernel
+      sum_blocks(is_careful);
+      lanes_.run([&](int thread) {
+        is_lost_[thread] = is_lost_sum(scores_.trace(thread) + trace_of<Format, Lanes>(sums_, thread));
+      });
+      is_again = !is_careful && lanes_.any(is_lost_);
+      is_careful = true;
     }
     if constexpr (!kIsTable) {
       store();

@@ -35,9 +35,12 @@ class ForwardBlock {
         screen_(lanes, ring_place<Format>(query_.slices()) + kRingSlots * kSliceBytes) {}
 
   WEFT_DEVICE void run() {
-    sum_blocks(false);
-    if (lanes_.any(is_lost_)) {
-      sum_blocks(true);
+    bool is_careful = false;
+    bool is_again = true;
+    while (is_again) {  // one copy of the walk in the kernel
+      sum_blocks(is_careful);
+      is_again = !is_careful && lanes_.any(is_lost_);
+      is_careful = true;
     }
     store();
   }

@@ -80,7 +80,9 @@ class Ring {
  public:
   WEFT_DEVICE Ring(Lanes& lanes, int place, std::int64_t steps, const Copy& copy)
       : lanes_(lanes), copy_(copy), place_(place), left_(steps) {
-    unroll<kAhead>([&](auto) { fill(); });
+    for (int slice = 0; slice < kAhead; ++slice) {
+      fill();
+    }
   }
 
   WEFT_DEVICE int next() {

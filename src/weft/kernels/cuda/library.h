@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// What libweft_cuda.so offers: the passes of a call on a stream. Programs open it when the first call of a GPU comes,
+// and need nothing of CUDA before.
+#pragma once
+
+#include "weft/kernels/cuda/device_call.h"
+
+extern "C" {
+
+/// Begins the passes on a cudaStream_t; addresses of the call are the device's and hold until the stream is through.
+/// Null, or what CUDA says is wrong, as a static text.
+const char* weft_cuda_forward(const weft::kernels::cuda::DeviceCall* call, void* stream);
+const char* weft_cuda_backward(const weft::kernels::cuda::DeviceCall* call, void* stream);
+/// sizeof(DeviceCall) of the library: that of who opens it must be the same.
+unsigned long weft_cuda_call_bytes();
+}
