@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Everything that a person may choose about a build, in one place.
 option(WEFT_TORCH "Build the rooms that stand on LibTorch" ON)
-option(WEFT_CUDA "Build libweft_cuda, and link LibTorch's CUDA library, which must be there where WEFT_TORCH is ON" OFF)
+option(WEFT_CUDA "Build libweft_cuda: kernels for GPUs, which programs open at run time" OFF)
 option(WEFT_TESTS "Build the tests" ${PROJECT_IS_TOP_LEVEL})
 option(WEFT_BENCH "Build the benchmarks" OFF)
 option(WEFT_PYTHON_PACKAGE "Build the native part of the Python package weft_attention" OFF)

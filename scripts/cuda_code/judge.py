@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What scripts/check-cuda accepts: every kernel for every architecture, nothing spilled, products on tensor cores, and a table of it all."""
+import re
+
+from cuda_code import sass
+
+# Passes of 16-bit numbers that multiply nothing on tensor cores: they sum rows, join parts, draw or copy.
+PLAIN = re.compile(r"\d(?:Join|Delta|Keep|Sum)|Elements")
+HALF = re.compile(r"HalfFormat")
+WGMMA = re.compile(r"Wgmma|Hopper")
+# A pass is named so in the mangled name of its kernel: a length, the name.
+PASS = re.compile(r"\d([A-Z][A-Za-z]*?Pass)(?=I|E|$)")
+ARGUMENTS = re.compile(r"HalfFormatILb([01])|(Float32Format)|L([ib])(\d+)E")
+
+
+def offences(kernels, warnings, code, architectures):
+    """Lines that say what is wrong; none where all is well. `kernels`, `warnings` of ptxas.read, `code` of sass.read; `architectures` are those
+    that must be there, as "sm_80". Nothing to look at is an offence, too."""
+    found = [f"ptxas serialises: {line}" for line in warnings]
+    for architecture in architectures:
+        compiled = {kernel.name: kernel for kernel in kernels if kernel.architecture == architecture}
+        disassembled = {name: counts for (name, of), counts in code.items() if of == architecture}
+        if not compiled:
+            found.append(f"{architecture}: the log of ptxas names no kernel")
+        if not disassembled:
+            found.append(f"{architecture}: the library has no machine code for it")
+        found.extend(f"{architecture}: {label(name)} is in the log and not in the library" for name in sorted(compiled.keys() - disassembled.keys()))
+        if disassembled and not any(is_product(name) for name in disassembled):
+            found.append(f"{architecture}: no kernel multiplies 16-bit numbers")
+        for name in sorted(disassembled):
+            found.extend(f"{architecture}: {label(name)} {what}" for what in faults(name, compiled.get(name), disassembled[name]))
+    return found
+
+
+def faults(name, compiled, counts):
+    if compiled is None or compiled.spilled is None or compiled.registers is None:
+        yield "has no line of ptxas -v on its registers and spills"
+    elif compiled.spilled or compiled.stack:
+        yield f"has {compiled.stack} bytes of stack and spills {compiled.spilled} bytes with {compiled.registers} registers"
+    if not counts["all"]:
+        yield "has no instruction"
+    elif sass.of_kind(counts, "local"):
+        yield f"reads or writes local memory {sass.of_kind(counts, 'local')} times"
+    wanted = "HGMMA" if WGMMA.search(name) else "HMMA"
+    if counts["all"] and is_product(name) and not sass.of_kind(counts, wanted):
+        yield f"has no {wanted} among its {counts['all']} instructions"
+
+
+def is_product(name):
+    return bool(HALF.search(name)) and not PLAIN.search(name)
+
+
+def label(name):
+    """A short name that a person knows: ForwardPass(bf16, 1, 0) of a mangled one."""
+    of = PASS.search(name)
+    if not of:
+        return name
+    arguments = []
+    for is_bfloat, single, _, number in ARGUMENTS.findall(name):
+        arguments.append("f32" if single else number if number else "bf16" if is_bfloat == "1" else "f16")
+    return f"{of[1]}({', '.join(arguments)})" if arguments else of[1]
+
+
+def table(kernels, code, threads=128):
+    """Lines of Markdown: each kernel and architecture with what the compiler says of it. `blocks`: how many blocks of `threads` threads a
+    multiprocessor's 65,536 registers allow."""
+    yield "| kernel | architecture | registers | blocks by registers | instructions | HMMA | HGMMA | MUFU | FFMA | local |"
+    yield "| -- | -- | --: | --: | --: | --: | --: | --: | --: | --: |"
+    for kernel in sorted(kernels, key=lambda one: (label(one.name), int(re.sub(r"\D", "", one.architecture)))):
+        counts = code.get((kernel.name, kernel.architecture))
+        if counts is None:
+            continue
+        blocks = 65536 // (-(-kernel.registers // 8) * 8 * threads) if kernel.registers else "-"
+        kinds = [sass.of_kind(counts, kind) for kind in ("HMMA", "HGMMA", "MUFU", "FFMA", "local")]
+        yield f"| {' | '.join(map(str, [label(kernel.name), kernel.architecture, kernel.registers, blocks, counts['all'], *kinds]))} |"

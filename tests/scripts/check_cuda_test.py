@@ -1,0 +1,81 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What scripts/check-cuda reads and refuses, on outputs of ptxas and cuobjdump as they look, cut short: no compiler is needed."""
+import os
+import pathlib
+import sys
+import unittest
+
+ROOT = pathlib.Path(os.environ.get("WEFT_SOURCE_DIR", pathlib.Path(__file__).resolve().parents[2]))
+sys.path.insert(0, str(ROOT / "scripts"))
+from cuda_code import judge, ptxas, sass  # noqa: E402
+
+FORWARD = "_ZN4weft7kernels4cuda12_GLOBAL__N_18run_passINS1_11ForwardPassINS1_10HalfFormatILb1EEELi1ELb0EEEEEvNS1_10DeviceCallE"
+JOIN = "_ZN4weft7kernels4cuda12_GLOBAL__N_18run_passINS1_15JoinForwardPassINS1_10HalfFormatILb1EEEEEEEvNS1_10DeviceCallE"
+EXACT = "_ZN4weft7kernels4cuda12_GLOBAL__N_18run_passINS1_11ForwardPassINS1_13Float32FormatELi2ELb0EEEEEvNS1_10DeviceCallE"
+
+
+def log_of(name, spilled=0, stack=0, more=""):
+    return f"""ptxas info    : 0 bytes gmem
+ptxas info    : Compiling entry function '{name}' for 'sm_90a'
+ptxas info    : Function properties for {name}
+    {stack} bytes stack frame, {spilled} bytes spill stores, {spilled} bytes spill loads
+ptxas info    : Used 168 registers, used 1 barriers, 16 bytes smem
+{more}ptxas info    : Compile time = 123.456 ms
+"""
+
+
+def code_of(name, *instructions):
+    lines = [f"        /*{16 * at:04x}*/                   {text} ;    /* 0x000000000000 */" for at, text in enumerate(instructions)]
+    return "\n".join(["Fatbin elf code:", "================", "arch = sm_90a", "code version = [1,8]", "\tcode for sm_90a", f"\t\tFunction : {name}",
+                      "\t.headerflags\t@\"EF_CUDA_TEXMODE_UNIFIED\"", *lines, "\t\t.........."])
+
+
+LOG = log_of(FORWARD) + log_of(JOIN) + log_of(EXACT)
+CODE = "\n".join([code_of(FORWARD, "LDC R1, c[0x0][0x28]", "@!P0 HMMA.16816.F32.BF16 R4, R8, R12, R4", "EXIT"), code_of(JOIN, "FADD R1, R2, R3"),
+                  code_of(EXACT, "FFMA R1, R2, R3, R1")])
+
+
+def offences(log=LOG, code=CODE, architectures=("sm_90a",)):
+    return judge.offences(*ptxas.read(log), sass.read(code), architectures)
+
+
+class CheckCudaTest(unittest.TestCase):
+    def test_what_is_well_is_accepted_and_counted(self):
+        self.assertEqual(offences(), [])
+        kernels, warnings = ptxas.read(LOG)
+        self.assertEqual([(kernel.registers, kernel.spilled, kernel.shared) for kernel in kernels], [(168, 0, 16)] * 3)
+        self.assertEqual(warnings, [])
+        self.assertEqual(sass.read(CODE)[FORWARD, "sm_90a"]["HMMA"], 1)
+        self.assertIn("| ForwardPass(bf16, 1, 0) | sm_90a | 168 | 3 | 3 | 1 | 0 | 0 | 0 | 0 |", list(judge.table(kernels, sass.read(CODE))))
+
+    def test_no_output_is_an_offence(self):
+        nothing = ["sm_90a: the log of ptxas names no kernel", "sm_90a: the library has no machine code for it"]
+        self.assertEqual(offences("", ""), nothing)
+        self.assertEqual(offences("ninja: no work to do.\n", "\n\n"), nothing)
+        self.assertEqual(len(offences(architectures=("sm_90a", "sm_80"))), 2)
+        self.assertIn("is in the log and not in the library", offences(code=code_of(FORWARD, "HMMA R1"))[0])
+        self.assertEqual(offences(log_of(FORWARD), code_of(FORWARD)), ["sm_90a: ForwardPass(bf16, 1, 0) has no instruction"])
+        self.assertIn("no line of ptxas", offences(LOG.replace("registers", "things"))[0])
+
+    def test_spills_are_refused(self):
+        self.assertEqual(offences(LOG.replace(log_of(FORWARD), log_of(FORWARD, 24, 16))),
+                         ["sm_90a: ForwardPass(bf16, 1, 0) has 16 bytes of stack and spills 48 bytes with 168 registers"])
+        local = CODE.replace("EXIT", "@P1 STL.64 [R1+0x8], R4")
+        self.assertEqual(offences(code=local), ["sm_90a: ForwardPass(bf16, 1, 0) reads or writes local memory 1 times"])
+
+    def test_products_without_tensor_cores_are_refused(self):
+        self.assertEqual(offences(code=CODE.replace("HMMA.16816", "FMUL.16816")),
+                         ["sm_90a: ForwardPass(bf16, 1, 0) has no HMMA among its 3 instructions"])
+        wgmma = FORWARD.replace("11ForwardPass", "16WgmmaForwardPass")
+        found = offences(LOG.replace(FORWARD, wgmma), CODE.replace(FORWARD, wgmma))
+        self.assertEqual(found, ["sm_90a: WgmmaForwardPass(bf16, 1, 0) has no HGMMA among its 3 instructions"])
+        self.assertEqual(offences(log_of(EXACT), code_of(EXACT, "FFMA R1, R2, R3, R1")), ["sm_90a: no kernel multiplies 16-bit numbers"])
+
+    def test_serialised_products_are_refused(self):
+        warning = "ptxas info    : (C7510) Potential Performance Loss: wgmma.mma_async instructions are serialized due to ... in function 'x'\n"
+        self.assertEqual(offences(LOG + warning), [f"ptxas serialises: {warning.strip()}"])
+
+
+if __name__ == "__main__":
+    unittest.main()
