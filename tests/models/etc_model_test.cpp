@@ -290,7 +290,7 @@ TEST(EtcModel, NobodyElseHasItsAttentionAndItHasNoOther) {
 // Rows that are computed in parts, or with more columns, take their structure along.
 TEST(EncoderBatches, PartsAndPaddingKeepTheStructure) {
   const EncoderConfig config = small_encoder_config("etc");
-  const EncoderBatch batch = make_batch(config, Head::kNone, two_texts());
+  const EncoderBatch batch = make_batch(config, Head::kNone, two_texts(), at::kCPU);
   const BatchParts parts = split_by_length(batch, 30, false);
   ASSERT_EQ(parts.parts.size(), 2U);
   const auto of = [](const EncoderBatch& each) -> const layers::EtcCompanions& {

@@ -33,6 +33,7 @@ class FakeTask final : public training::Task {
   std::vector<std::pair<std::string, at::Tensor>> parameters() const override {
     return {{"embedding", embedding_}, {"weight", weight_}, {"bias", bias_}};
   }
+  void move_to(c10::Device /*device*/) override {}
   /// Mean squared error of a two-layer network on a batch that (step, part) determines; its dropout draws from
   /// LibTorch's generator.
   at::Tensor loss(std::int64_t step, std::int64_t part) override {

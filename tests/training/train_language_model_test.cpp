@@ -66,6 +66,7 @@ class TrainLanguageModel : public ::testing::Test {
      public:
       Stopping(std::shared_ptr<Task> task, std::int64_t step) : task_(std::move(task)), step_(step) {}
       std::vector<std::pair<std::string, at::Tensor>> parameters() const override { return task_->parameters(); }
+      void move_to(c10::Device device) override { task_->move_to(device); }
       at::Tensor loss(std::int64_t step, std::int64_t part) override {
         if (step + 1 == step_) {
           std::raise(SIGINT);

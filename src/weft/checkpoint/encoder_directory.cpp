@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "weft/attention/devices/device.h"
 #include "weft/checkpoint/attention_files.h"
 #include "weft/checkpoint/encoder_names.h"
 #include "weft/checkpoint/encoder_weights.h"
@@ -113,6 +114,7 @@ EncoderModel load_encoder(const OpenedModel& directory, const EncoderLoadOptions
   EncoderModel model(config, head, options.encoder, at::TensorOptions(options.dtype));
   read_weights(*model, *opened, options.check_finite, map, missing);
   fill_new_tensors(model, file, missing, options);
+  model->to(attention::opening_device());
   model->eval();
   return model;
 }

@@ -30,9 +30,9 @@ struct EncoderLoadOptions {
   std::vector<std::string>* new_tensors = nullptr;  ///< when given: the Hugging Face names of what was initialised
 };
 
-/// The model of a directory in evaluation mode. Its weights may be safetensors or PyTorch's files, whole or in shards.
-/// Errors: as open_model and encoder_config; kFormat for tensors that are missing, surplus or of another shape than
-/// config.json says, naming the tensor and both shapes.
+/// The model of a directory in evaluation mode, on attention::opening_device(). Its weights may be safetensors or
+/// PyTorch's files, whole or in shards. Errors: as open_model and encoder_config; kFormat for tensors that are missing,
+/// surplus or of another shape than config.json says, naming the tensor and both shapes.
 models::EncoderModel load_encoder(const OpenedModel& directory, const EncoderLoadOptions& options = {});
 models::EncoderModel load_encoder(const std::filesystem::path& directory, const EncoderLoadOptions& options = {});
 

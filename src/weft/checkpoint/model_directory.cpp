@@ -2,6 +2,7 @@
 // Model directories.
 #include "weft/checkpoint/model_directory.h"
 
+#include "weft/attention/devices/device.h"
 #include "weft/checkpoint/attention_files.h"
 #include "weft/checkpoint/in_file/wrapped_names.h"
 #include "weft/checkpoint/patterns/load_with_attention.h"
@@ -120,8 +121,9 @@ models::LanguageModel load_as(const OpenedModel& directory, const TransformerCon
   const std::unique_ptr<formats::TensorFile> opened = open_weights(directory.path(), names_in_file(*shape, map));
   const formats::TensorFile& file = *opened;
   check_weights(*shape, file, map);
-  models::LanguageModel model(config, at::TensorOptions(options.device).dtype(at::kFloat));
+  models::LanguageModel model(config, at::TensorOptions(at::kFloat));
   read_weights(*model, file, options.check_finite, map);
+  model->to(attention::opening_device());
   model->eval();
   return model;
 }

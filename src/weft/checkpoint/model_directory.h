@@ -45,13 +45,13 @@ void save_model_as(const models::CausalRules& form, const std::filesystem::path&
 
 /// How load_model() reads a directory.
 struct LoadOptions {
-  torch::Device device = torch::kCPU;
   bool check_finite = false;                ///< NaN or infinite weights become a kNumeric error that names the tensor
   std::vector<std::string> attention = {};  ///< mechanisms in place of config.json's, one or one a layer; empty: those
 };
 
-/// The model of a directory, in float32 and evaluation mode. Errors: as open_model and load_config; kFormat for tensors
-/// that are missing, surplus or of another shape than config.json says, naming the tensor and both shapes.
+/// The model of a directory, in float32 and evaluation mode, on attention::opening_device(). Errors: as open_model and
+/// load_config; kFormat for tensors that are missing, surplus or of another shape than config.json says, naming the
+/// tensor and both shapes.
 models::LanguageModel load_model(const OpenedModel& directory, const LoadOptions& options = {});
 models::LanguageModel load_model(const std::filesystem::path& directory, const LoadOptions& options = {});
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "weft/attention/devices/placed.h"
 #include "weft/checkpoint/encoder_directory.h"
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
@@ -83,6 +84,14 @@ std::int64_t EncoderTask::steps_of(std::int64_t epochs) {
   return (batches_.first_batch(epochs) + parts - 1) / parts;
 }
 
+void EncoderTask::move_to(c10::Device device) {
+  model_->to(device);
+  objective_->move_to(device);
+  if (teacher_) {
+    teacher_->move_to(device);
+  }
+}
+
 std::vector<std::pair<std::string, at::Tensor>> EncoderTask::parameters() const {
   std::vector<std::pair<std::string, at::Tensor>> leaves = trained_leaves(*model_);
   for (auto& own : objective_->parameters()) {
@@ -114,7 +123,7 @@ at::Tensor EncoderTask::loss_of_rows(std::int64_t step, std::int64_t part) {
   options.tokens = objective_->tokens_at_once();
   options.seed = dropout_seed(settings_, step, part);
   models::EncoderOutput output;
-  output.logits = run_in_mini_batches(*objective_, model_, rows, options);
+  output.logits = attention::placed(run_in_mini_batches(*objective_, model_, rows, options), at::kCPU);
   return objective_->loss(output, shown);
 }
 
@@ -127,8 +136,9 @@ at::Tensor EncoderTask::loss(std::int64_t step, std::int64_t part) {
   shown.input = objective_->input(rows, padding_);
   shown.input.seed = dropout_seed(settings_, step, part);
   const bool needs_hidden = teacher_ && teacher_->needs_hidden();
-  const models::EncoderOutput output =
-      needs_hidden ? models::forward_with_hidden(*model_, shown.input) : objective_->run(*model_, shown.input);
+  const models::EncoderOutput output = models::placed(
+      needs_hidden ? models::forward_with_hidden(*model_, shown.input) : objective_->run(*model_, shown.input),
+      at::kCPU);
   const at::Tensor loss = objective_->loss(output, shown);
   return teacher_ ? teacher_->loss(loss, output, *objective_, shown) : loss;
 }

@@ -33,6 +33,7 @@ class EncoderTask final : public training::Task {
   const models::EncoderModel& model() const noexcept { return model_; }
 
   std::vector<std::pair<std::string, at::Tensor>> parameters() const override;
+  void move_to(c10::Device device) override;
   at::Tensor loss(std::int64_t step, std::int64_t part) override;
   void after_step(std::int64_t done, std::uint64_t seed) override { attention::redraw_features(*model_, done, seed); }
   void set_training(bool on) override { model_->train(on); }

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "weft/attention/devices/placed.h"
 #include "weft/core/random.h"
 #include "weft/layers/replay/recompute.h"
 
@@ -53,6 +54,7 @@ at::Tensor run_in_mini_batches(const Objective& objective, const models::Encoder
   const std::vector<std::vector<std::size_t>> batches = mini_batches(rows, options.tokens);
   const bool replays = options.replay && batches.size() > 1;
   const std::vector<at::Tensor> leaves = replays ? leaves_of(objective, model) : std::vector<at::Tensor>();
+  const c10::Device device = attention::device_of(*model);
   std::vector<at::Tensor> parts;
   std::vector<std::int64_t> place(rows.size());  // of each row among all parts
   std::int64_t next = 0;
@@ -68,9 +70,10 @@ at::Tensor run_in_mini_batches(const Objective& objective, const models::Encoder
     auto run = [&objective, held = models::EncoderModel(model), input](const at::Tensor& /*nothing*/) mutable {
       return at_least_float(objective.run(*held, input).logits);
     };
-    parts.push_back(replays ? layers::recompute(run, at::empty({0}), leaves) : run({}));
+    const at::Tensor nothing = at::empty({0}, at::TensorOptions(device));
+    parts.push_back(replays ? layers::recompute(run, nothing, leaves) : run({}));
   }
-  return at::cat(parts).index_select(0, at::tensor(place, at::kLong));
+  return at::cat(parts).index_select(0, at::tensor(place, at::kLong).to(device));
 }
 
 }  // namespace weft::fine_tuning

@@ -84,7 +84,8 @@ class Objective {
   /// Reads and tokenises files into rows(split). With data.folds, held out is the fold data.fold of all records and
   /// trained on are the others. Errors: as the readers'; tasks::UnfitText for a text that is too long.
   ReadSummary read(Split split, const std::vector<std::string>& paths);
-  /// Loss of what a model gave for examples of the training split, a scalar with its graph.
+  /// Loss of what a model gave for examples of the training split, brought to the CPU, where the targets are: a scalar
+  /// with its graph.
   virtual at::Tensor loss(const models::EncoderOutput& output, const TrainingBatch& batch) const = 0;
   /// How many numbers are kept of a held-out example.
   virtual std::int64_t numbers(std::int64_t example) const = 0;
@@ -116,10 +117,12 @@ class Objective {
   virtual std::int64_t tokens_at_once() const { return 0; }
   /// Whether loss() compares the examples of a batch with each other: a batch has at least two then, of any lengths.
   virtual bool compares_examples() const { return false; }
-  /// Leaves that learn beside those of the model, and what a directory holds of them and of everything else that is not
-  /// the model's: save() writes it, load() takes the leaves' values from it. Errors: as reading and writing files.
+  /// Leaves that learn beside those of the model, where move_to() put them, and what a directory holds of them and of
+  /// everything else that is not the model's: save() writes it, load() takes the leaves' values from it. Errors: as
+  /// reading and writing files.
   virtual std::vector<std::pair<std::string, at::Tensor>> parameters() const { return {}; }
   virtual void save(const std::filesystem::path& /*directory*/) const {}
+  virtual void move_to(c10::Device /*device*/) {}
   virtual void load(const std::filesystem::path& /*directory*/) {}
   /// What the head chose among, for each choice that the loss is a mean over: logits [choices, options], each list of
   /// choices one part of the loss. A teacher is compared by them; not for regression, which chooses nothing.

@@ -7,6 +7,7 @@
 
 #include <cmath>
 
+#include "weft/attention/devices/placed.h"
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
 #include "weft/layers/attention/cross_attention.h"
@@ -53,7 +54,7 @@ std::int64_t numbers_of_a_token(const EncoderDecoderConfig& config) {
 }
 
 /// Sources made ready: rows of token ids, padding and global positions.
-EncoderBatch source_batch(const EncoderDecoderConfig& config, const SourceText& text) {
+EncoderBatch source_batch(const EncoderDecoderConfig& config, const SourceText& text, c10::Device device) {
   check_tokens(text.input_ids, config.vocab_size, "input_ids", "vocab_size");
   const auto mask = [&](const at::Tensor& tensor, const char* name) {
     if (!tensor.defined()) {
@@ -63,10 +64,10 @@ EncoderBatch source_batch(const EncoderDecoderConfig& config, const SourceText& 
             text.input_ids.sizes());
     require(!tensor.is_floating_point() && !tensor.is_complex(), name, " must be bool or integer, found ",
             tensor.scalar_type());
-    return tensor.to(text.input_ids.device()).ne(0);
+    return tensor.to(device).ne(0);
   };
   EncoderBatch batch;
-  batch.ids = text.input_ids;
+  batch.ids = attention::placed(text.input_ids, device);
   batch.keep = mask(text.attention_mask, "attention_mask");
   batch.globals = mask(text.global_attention_mask, "global_attention_mask");
   if (!batch.globals.defined()) {
@@ -143,7 +144,7 @@ at::Tensor EncoderDecoderImpl::step_scores(const at::Tensor& hidden) const {
 }
 
 layers::Source EncoderDecoderImpl::read_source(const SourceText& text, std::uint64_t seed) {
-  const EncoderBatch batch = source_batch(config_, text);
+  const EncoderBatch batch = source_batch(config_, text, encoder_->device());
   first_was_global_ = batch.globals.defined() && !text.global_attention_mask.defined();
   layers::Source source;
   // Padding alone: which position of a source is global is nothing to the decoder.
@@ -171,12 +172,13 @@ std::pair<at::Tensor, at::Tensor> EncoderDecoderImpl::run(const SequencePair& pa
   require(pair.weights == nullptr || (pair.weights->layer >= 0 && pair.weights->layer < config_.decoder_layers),
           "cross-attention weights of layer ", pair.weights ? pair.weights->layer : 0,
           ", but the decoder has layers 0 to ", config_.decoder_layers - 1);
-  describe_rows(context.attention, pair.decoder_attention_mask, {}, pair.decoder_input_ids);
+  const at::Tensor ids = attention::placed(pair.decoder_input_ids, encoder_->device());
+  describe_rows(context.attention, pair.decoder_attention_mask, {}, ids);
   if (is_training() && (config_.dropout > 0.0 || config_.attention_dropout > 0.0)) {
     context.attention.seed = pair.seed ? *pair.seed : draw_seed();
   }
   context.source = std::make_shared<const layers::Source>(read_source(pair.source(), context.attention.seed));
-  const at::Tensor hidden = run_decoder(pair.decoder_input_ids, context);
+  const at::Tensor hidden = run_decoder(ids, context);
   return {hidden, context.source->hidden};
 }
 
@@ -221,7 +223,7 @@ at::Tensor EncoderDecoderImpl::decode(const at::Tensor& ids, layers::DecodingSta
   context.state = &state;
   context.source = source;
   const layers::PackingForSteps same_weights_again(numbers_of_a_token(config_) <= kMostPackedNumbers);
-  const at::Tensor hidden = run_decoder(ids, context);
+  const at::Tensor hidden = run_decoder(attention::placed(ids, encoder_->device()), context);
   // Only now: every layer has appended behind the same length.
   state.advance(ids.size(1));
   return step_scores(hidden.select(1, ids.size(1) - 1));

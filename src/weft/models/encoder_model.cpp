@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "weft/attention/devices/placed.h"
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
 #include "weft/models/encoder/batch.h"
@@ -48,6 +49,14 @@ void check_options(const EncoderOptions& options) {
           "random must be released, hf-eval or uniform, found ", Quoted(options.random));
 }
 
+EncoderOutput placed(EncoderOutput output, c10::Device device) {
+  for (at::Tensor* tensor : {&output.last_hidden_state, &output.pooler_output, &output.logits, &output.start_logits,
+                             &output.end_logits, &output.companion_hidden_state}) {
+    *tensor = attention::placed(*tensor, device);
+  }
+  return output;
+}
+
 std::vector<std::pair<std::string, at::Tensor>> EncoderOutput::named() const {
   std::vector<std::pair<std::string, at::Tensor>> result;
   for (const auto& [name, tensor] : {std::pair<const char*, at::Tensor>{"last_hidden_state", last_hidden_state},
@@ -84,7 +93,7 @@ EncoderCall EncoderModelImpl::run(const EncoderInput& input) {
   const bool drops =
       is_training() && (config_.hidden_dropout_prob > 0.0 || config_.attention_probs_dropout_prob > 0.0 ||
                         drops_inside_ || top_->plan().drops());
-  EncoderCall call{make_batch(config_, head_, input), {}, input.seed.value_or(0)};
+  EncoderCall call{make_batch(config_, head_, input, stack_->device()), {}, input.seed.value_or(0)};
   if (drops && !input.seed) {
     call.seed = draw_seed();
   }
@@ -108,13 +117,15 @@ at::Tensor EncoderModelImpl::vocabulary_logits(const at::Tensor& hidden) {
   if (head_ != Head::kMaskedLanguageModel) {
     fail(ErrorKind::kUnsupported, "vocabulary_logits needs a masked-lm head, but the model's is ", to_string(head_));
   }
-  return top_->scorer(stack_->embeddings->tokens).logits(hidden);
+  return top_->scorer(stack_->embeddings->tokens).logits(attention::placed(hidden, stack_->device()));
 }
 
-at::Tensor EncoderModelImpl::loss(const EncoderInput& input, const EncoderLabels& labels) {
+at::Tensor EncoderModelImpl::loss(const EncoderInput& input, const EncoderLabels& given) {
   if (head_ == Head::kNone) {
     fail(ErrorKind::kUnsupported, "the bare encoder has no loss: open it with a head");
   }
+  const auto there = [&](const at::Tensor& tensor) { return attention::placed(tensor, stack_->device()); };
+  const EncoderLabels labels{there(given.labels), there(given.start_positions), there(given.end_positions)};
   if (head_ == Head::kMaskedLanguageModel) {
     require(labels.labels.defined() && labels.labels.sizes() == input.input_ids.sizes(),
             "labels and input_ids differ in shape: ",

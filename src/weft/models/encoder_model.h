@@ -41,7 +41,7 @@ struct CompanionTokens {
   at::Tensor sees_all;        ///< [B, G]; nonzero: it sees all tokens despite hard edges
 };
 
-/// One call. All int64 [B, N]; [B, C, N] for multiple choice.
+/// One call. All int64 [B, N]; [B, C, N] for multiple choice. Tensors of the CPU are brought to the model's device.
 struct EncoderInput {
   at::Tensor input_ids;
   at::Tensor attention_mask;  ///< 0 marks padding (also bool); undefined: none. Longformer: 2 marks a global position
@@ -74,6 +74,9 @@ struct EncoderOutput {
   /// The tensors that are there, in the order above.
   std::vector<std::pair<std::string, at::Tensor>> named() const;
 };
+
+/// The output with each of its tensors on `device`.
+EncoderOutput placed(EncoderOutput output, c10::Device device);
 
 /// How a model runs, where that is not the config's business.
 struct EncoderOptions {

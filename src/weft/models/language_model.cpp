@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "weft/attention/devices/placed.h"
 #include "weft/attention/state/whole_text.h"
 #include "weft/core/error.h"
 #include "weft/layers/memory/segment_memory.h"
@@ -25,6 +26,12 @@ void check_ids(const at::Tensor& ids, std::int64_t vocabulary) {
   require(ids.defined() && ids.dim() == 2 && ids.scalar_type() == at::kLong && ids.numel() > 0,
           "input_ids must be int64 [batch, length] with at least one token");
   check_range(ids, vocabulary, "input_ids", "vocab_size");
+}
+
+/// The scores of labels [B, N], where the labels are.
+TokenScores scores_like(const layers::LabelScores& scores, const at::Tensor& labels) {
+  return {attention::placed(scores.nats.view(labels.sizes()), labels.device()),
+          attention::placed(scores.hits.view(labels.sizes()), labels.device())};
 }
 
 void check_labels(const at::Tensor& ids, const at::Tensor& labels) {
@@ -78,6 +85,11 @@ LanguageModelImpl::Computed LanguageModelImpl::run_behind(layers::SegmentMemory&
   require(!context.attention.key_keep.defined(), "a segment behind a memory has no padding, found an attention_mask");
   require(memory.rows() == 0 || memory.layers.front().size(0) == ids.size(0), "the memory has ",
           memory.rows() == 0 ? 0 : memory.layers.front().size(0), " rows, input_ids ", ids.size(0));
+  for (std::vector<at::Tensor>* rows : {&memory.layers, &memory.compressed}) {
+    for (at::Tensor& layer : *rows) {  // a checkpoint leaves them on the CPU
+      layer = attention::placed(layer, ids.device());
+    }
+  }
   context.attention.query_offset = memory.rows();
   context.memory = std::make_shared<const layers::SegmentMemory>(memory);
   context.inputs = std::make_shared<std::vector<at::Tensor>>();
@@ -100,11 +112,12 @@ at::Tensor LanguageModelImpl::run_piece(layers::DecodingState& state, const at::
   return hidden;
 }
 
-at::Tensor LanguageModelImpl::run_behind(layers::DecodingState& state, const at::Tensor& ids) {
+at::Tensor LanguageModelImpl::run_behind(layers::DecodingState& state, const at::Tensor& given) {
   if (!config_.is_decoder) {
     fail(ErrorKind::kUnsupported, "decode needs a decoder, but is_decoder is false");
   }
-  check_ids(ids, config_.vocab_size);
+  check_ids(given, config_.vocab_size);
+  const at::Tensor ids = attention::placed(given, stack_->device());
   if (auto* const text = dynamic_cast<attention::WholeText*>(&state.layer(0)); text != nullptr) {
     text->append_ids(ids);
     layers::BlockContext context;
@@ -139,14 +152,14 @@ at::Tensor LanguageModelImpl::run_behind(layers::DecodingState& state, const at:
 
 LanguageModelImpl::Computed LanguageModelImpl::compute(const ModelInput& input) {
   check_ids(input.input_ids, config_.vocab_size);
+  const at::Tensor ids = attention::placed(input.input_ids, stack_->device());
   layers::BlockContext context;
-  describe_rows(context.attention, input.attention_mask, input.global_positions, input.input_ids);
+  describe_rows(context.attention, input.attention_mask, input.global_positions, ids);
   const bool drops = config_.hidden_dropout_prob > 0.0 || config_.attention_probs_dropout_prob > 0.0;
   if (is_training() && (input.seed || drops)) {  // of rotations, too, where there is no dropout
     context.attention.seed = input.seed ? *input.seed : draw_seed();
   }
-  return input.memory != nullptr ? run_behind(*input.memory, input.input_ids, context)
-                                 : Computed{run(input.input_ids, context), {}};
+  return input.memory != nullptr ? run_behind(*input.memory, ids, context) : Computed{run(ids, context), {}};
 }
 
 at::Tensor LanguageModelImpl::hidden_states(const ModelInput& input) { return compute(input).hidden; }
@@ -169,9 +182,8 @@ at::Tensor LanguageModelImpl::loss(const ModelInput& input, const at::Tensor& la
 TokenScores LanguageModelImpl::token_scores(const ModelInput& input, const at::Tensor& labels) {
   check_labels(input.input_ids, labels);
   const at::NoGradGuard without_gradients;
-  const TokenScores scores =
-      head_->scorer(*stack_->embeddings).token_scores(hidden_states(input).flatten(0, 1), labels.flatten());
-  return {scores.nats.view(labels.sizes()), scores.hits.view(labels.sizes())};
+  return scores_like(
+      head_->scorer(*stack_->embeddings).token_scores(hidden_states(input).flatten(0, 1), labels.flatten()), labels);
 }
 
 TokenScores LanguageModelImpl::token_scores(const at::Tensor& input_ids, const at::Tensor& labels,
@@ -179,8 +191,7 @@ TokenScores LanguageModelImpl::token_scores(const at::Tensor& input_ids, const a
   check_labels(input_ids, labels);
   const at::NoGradGuard without_gradients;
   const at::Tensor hidden = run_behind(state, input_ids);
-  const TokenScores scores = head_->scorer(*stack_->embeddings).token_scores(hidden.flatten(0, 1), labels.flatten());
-  return {scores.nats.view(labels.sizes()), scores.hits.view(labels.sizes())};
+  return scores_like(head_->scorer(*stack_->embeddings).token_scores(hidden.flatten(0, 1), labels.flatten()), labels);
 }
 
 layers::DecodingState LanguageModelImpl::initial_state() const {

@@ -8,6 +8,7 @@
 
 #include "weft/core/log.h"
 #include "weft/core/quote.h"
+#include "weft/core/system/gpu_memory.h"
 #include "weft/server/forms/error_shape.h"
 #include "weft/server/forms/form_body.h"
 
@@ -106,7 +107,7 @@ Reply error_reply(const std::exception& failure) {
     const std::string hint = error->hint().empty() ? "" : "; " + error->hint();
     return error_reply(row.status, row.type, error->what() + hint);
   }
-  if (dynamic_cast<const std::bad_alloc*>(&failure) != nullptr) {
+  if (dynamic_cast<const std::bad_alloc*>(&failure) != nullptr || !missing_gpu_memory(failure.what()).empty()) {
     return error_reply(status::kUnavailable, "overloaded", "not enough memory for this request");
   }
   log_error("a request failed: ", quote(failure.what(), kLongestReason));

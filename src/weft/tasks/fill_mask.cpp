@@ -166,7 +166,7 @@ at::Tensor scores_at(TaskModel& task, const at::Tensor& hidden, const std::vecto
     positions.push_back(masks[number].position);
   }
   const at::Tensor rows = hidden.index_select(0, at::tensor(positions, at::kLong)).to(task.dtype);
-  return task.model->vocabulary_logits(rows).to(at::kFloat);
+  return task.model->vocabulary_logits(rows).to(at::kCPU, at::kFloat);
 }
 
 }  // namespace

@@ -131,6 +131,13 @@ void LanguageModelTask::learn_from(std::shared_ptr<VocabularyTeacher> teacher, c
   distillation_ = config;
 }
 
+void LanguageModelTask::move_to(c10::Device device) {
+  model_->to(device);
+  if (teacher_) {
+    teacher_->move_to(device);
+  }
+}
+
 std::vector<std::pair<std::string, at::Tensor>> LanguageModelTask::parameters() const { return leaves_of(*model_); }
 
 data::Batch LanguageModelTask::batch(std::int64_t step, std::int64_t part) const {

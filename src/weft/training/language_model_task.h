@@ -41,6 +41,7 @@ class LanguageModelTask final : public Task {
   void learn_from(std::shared_ptr<VocabularyTeacher> teacher, const DistillationConfig& config);
 
   std::vector<std::pair<std::string, at::Tensor>> parameters() const override;
+  void move_to(c10::Device device) override;
   at::Tensor loss(std::int64_t step, std::int64_t part) override;
   void after_step(std::int64_t done, std::uint64_t seed) override;
   formats::Json figures() const override;

@@ -7,12 +7,18 @@
 
 namespace weft::training {
 
-AutocastGuard::AutocastGuard(const std::string& dtype, c10::DeviceType device)
-    : device_(device),
-      enabled_before_(at::autocast::is_autocast_enabled(device)),
-      dtype_before_(at::autocast::get_autocast_dtype(device)) {
-  at::autocast::set_autocast_enabled(device_, dtype == "bfloat16");
-  at::autocast::set_autocast_dtype(device_, at::kBFloat16);
+namespace {
+
+constexpr std::array kDevices{at::kCPU, at::kCUDA};
+
+}  // namespace
+
+AutocastGuard::AutocastGuard(const std::string& dtype) {
+  for (std::size_t i = 0; i < kDevices.size(); ++i) {
+    before_[i] = {at::autocast::is_autocast_enabled(kDevices[i]), at::autocast::get_autocast_dtype(kDevices[i])};
+    at::autocast::set_autocast_enabled(kDevices[i], dtype == "bfloat16");
+    at::autocast::set_autocast_dtype(kDevices[i], at::kBFloat16);
+  }
   // LibTorch keeps weights that it has cast until the outermost guard ends; an optimiser step in between would leave
   // them stale.
   at::autocast::increment_nesting();
@@ -22,8 +28,10 @@ AutocastGuard::~AutocastGuard() {
   if (at::autocast::decrement_nesting() == 0) {
     at::autocast::clear_cache();
   }
-  at::autocast::set_autocast_enabled(device_, enabled_before_);
-  at::autocast::set_autocast_dtype(device_, dtype_before_);
+  for (std::size_t i = 0; i < kDevices.size(); ++i) {
+    at::autocast::set_autocast_enabled(kDevices[i], before_[i].is_enabled);
+    at::autocast::set_autocast_dtype(kDevices[i], before_[i].dtype);
+  }
 }
 
 }  // namespace weft::training

@@ -14,9 +14,16 @@
 namespace weft::training {
 namespace {
 
-constexpr std::array<std::string_view, 9> kChangeable = {
-    "threads",          "steps",         "minutes", "log_every", "eval_every", "checkpoint_every", "checkpoint_minutes",
-    "keep_checkpoints", "early_stopping"};
+constexpr std::array<std::string_view, 10> kChangeable = {"threads",
+                                                          "device",
+                                                          "steps",
+                                                          "minutes",
+                                                          "log_every",
+                                                          "eval_every",
+                                                          "checkpoint_every",
+                                                          "checkpoint_minutes",
+                                                          "keep_checkpoints",
+                                                          "early_stopping"};
 
 // Of training, before the checkpoint.
 double seconds_behind(const Checkpoint& from) { return formats::value_or(from.state, "seconds", from.where(), 0.0); }

@@ -59,7 +59,8 @@ Json write_state(const std::filesystem::path& directory, const RunState& state, 
                {"random", {{"seed", config.seed}, {"step", state.step}}},
                {"data", task.data_identity()},
                {"settings", lasting_settings(training_json(resolved(config), task))},
-               {"threads", at::get_num_threads()}};
+               {"threads", at::get_num_threads()},
+               {"device", config.device}};
   json.update(versions());
   return json;
 }
@@ -82,6 +83,10 @@ RunState read_state(const Checkpoint& checkpoint, const TrainerConfig& config, T
   // Sums over another number of parts round otherwise. That is no reason to refuse, and must be said.
   if (threads != at::get_num_threads()) {
     log_warning("this run used ", threads, " threads before and has ", at::get_num_threads(),
+                " now: losses will agree to rounding, not to the last bit");
+  }
+  if (const auto device = formats::value_or(json, "device", where, std::string("cpu")); device != config.device) {
+    log_warning("this run learned on ", quote(device), " before and does on ", config.device,
                 " now: losses will agree to rounding, not to the last bit");
   }
   const auto seed =

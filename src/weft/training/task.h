@@ -25,6 +25,9 @@ class Task {
   virtual ~Task() = default;
   /// Named leaves that gradients flow to, in a fixed order.
   virtual std::vector<std::pair<std::string, at::Tensor>> parameters() const = 0;
+  /// Moves the model, and whatever else learns or teaches, to where the losses are computed; before parameters() are
+  /// asked for.
+  virtual void move_to(c10::Device device) = 0;
   /// Mean loss of one part of a step: a scalar with a gradient. Equal arguments give equal batches.
   virtual at::Tensor loss(std::int64_t step, std::int64_t part) = 0;
   /// How much a part's loss counts in that of its step, which is the mean over all parts: the number of things that

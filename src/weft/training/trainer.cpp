@@ -12,6 +12,7 @@
 #include <optional>
 #include <utility>
 
+#include "weft/attention/devices/device.h"
 #include "weft/core/disk/digest.h"
 #include "weft/core/error.h"
 #include "weft/core/interrupt.h"
@@ -65,6 +66,9 @@ void use_threads(const TrainerConfig& config) {
     at::set_num_threads(static_cast<int>(config.threads));
   }
 }
+
+// Before the optimiser holds a parameter.
+void use_device(const TrainerConfig& config, Task& task) { task.move_to(attention::usable_device(config.device)); }
 
 // Before anything is written or computed. `more` is what a resumed run must have in common besides.
 void agree_on_run(const TrainerConfig& config, const Task& task, const Json& more = Json::object()) {
@@ -368,6 +372,7 @@ Trainer Trainer::start(const std::filesystem::path& run, const TrainerConfig& gi
   const TrainerConfig config = resolved(given);
   check_metric(config.best_metric, *task);
   use_threads(config);
+  use_device(config, *task);
   agree_on_run(config, *task);
   const auto create = [&] {
     freeze(task->parameters(), config.freeze);
@@ -388,6 +393,7 @@ Trainer Trainer::start(const std::filesystem::path& run, const TrainerConfig& gi
 
 Trainer Trainer::resume(RunDirectory run, const TrainerConfig& config, std::shared_ptr<Task> task) {
   use_threads(config);
+  use_device(config, *task);
   std::optional<LengthChange> change;
   if (processes().is_first()) {
     const Checkpoint newest = run.latest();

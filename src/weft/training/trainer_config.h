@@ -52,6 +52,7 @@ struct TrainerConfig {
   std::int64_t early_stopping = 0;
   std::int64_t log_every = 1;
   std::int64_t threads = 0;
+  std::string device = "cpu";
   std::int64_t processes = 0;
 
   template <typename Visitor>
@@ -155,6 +156,8 @@ void TrainerConfig::habit_fields(Visitor&& visit) {
   visit(
       Field{"threads", &C::threads, "threads to compute with; 0 leaves the choice to WEFT_THREADS and LibTorch"}.range(
           0, 4096));
+  visit(Field{"device", &C::device,
+              "where the model learns: cpu, cuda (the first GPU, or that of LOCAL_RANK) or cuda:N"});
   visit(Field{
       "processes", &C::processes,
       "number of processes whose batches make one step, each with gradient_accumulation batches; 0 for as many as "

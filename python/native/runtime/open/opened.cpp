@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "weft/attention/devices/device.h"
 #include "weft/checkpoint/model_directory.h"
 #include "weft/checkpoint/sentence/sentence_directory.h"
 #include "weft/core/quote.h"
@@ -27,7 +28,7 @@ struct Kinds {
 };
 
 bool is_for(std::string_view field, const Kinds& model) {
-  if (field == "dtype") {
+  if (field == "dtype" || field == "device") {
     return true;
   }
   if (field == "max_length") {
@@ -60,9 +61,13 @@ Opened::Opened(const std::string& name, Json given)
   std::vector<std::string_view> known = field_names<tasks::EncoderRunConfig>();
   const std::vector<std::string_view> lengths = field_names<LengthConfig>();
   known.insert(known.end(), lengths.begin(), lengths.end());
+  known.emplace_back("device");
   formats::check_keys(given_, kOpen, known, {});
   formats::update_from_json(config_, formats::only_fields_of<tasks::EncoderRunConfig>(given_), kOpen);
   formats::update_from_json(lengths_, formats::only_fields_of<LengthConfig>(given_), kOpen);
+  DeviceConfig where;
+  formats::update_from_json(where, formats::only_fields_of<DeviceConfig>(given_), kOpen);
+  device_ = attention::usable_device(where.device);
   family();  // refuses what Weft does not open
   check_open_fields(given_, directory_);
 }
@@ -87,6 +92,7 @@ tasks::TaskModel Opened::encoder(std::optional<models::Head> head) {
   }
   tasks::TaskModelOptions options = encoder_options();
   options.head = head;
+  const attention::OpenOn there(device_);
   return encoders_.emplace_back(head, tasks::open_task_model(directory_, options)).second;
 }
 
@@ -94,6 +100,7 @@ tasks::Embedder& Opened::embedder(const tasks::EmbedOverrides& overrides, const 
   if (embedder_ && embedder_key_ == key) {
     return *embedder_;
   }
+  const attention::OpenOn there(device_);
   const auto sentence = checkpoint::read_sentence_directory(directory_.root());
   const bool is_elsewhere = sentence && sentence->transformer != directory_.path();
   embedder_ = is_elsewhere ? tasks::open_embedder(directory_, encoder_options(), overrides)
@@ -130,6 +137,7 @@ const tasks::SequenceModel& Opened::pair(const generation::GenerationConfig& set
   directory_.need(Ability::kWrite);
   tasks::SequenceModelOptions options = tasks::sequence_options(settings(directory_.path()), settings_of_search);
   options.max_length = lengths_.max_source_length;
+  const attention::OpenOn there(device_);
   pair_ = tasks::open_sequence_model(directory_, options);
   return *pair_;
 }
@@ -139,8 +147,10 @@ OpenedDecoder& Opened::decoder() {
     return *decoder_;
   }
   for (const auto& [name, value] : given_.items()) {
-    require(name == "dtype", "generate: ", name, " was given to open, which is for tasks of an encoder; leave it out");
+    require(name == "dtype" || name == "device", "generate: ", name,
+            " was given to open, which is for tasks of an encoder; leave it out");
   }
+  const attention::OpenOn there(device_);
   OpenedDecoder opened;
   opened.model = checkpoint::load_model(directory_);
   opened.tokenizer = checkpoint::load_tokenizer(directory_);

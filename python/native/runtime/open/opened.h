@@ -37,6 +37,16 @@ struct LengthConfig {
 };
 
 /// A language model and its tokeniser.
+/// Where a model of Python computes.
+struct DeviceConfig {
+  std::string device = "cpu";
+
+  template <typename Visitor>
+  static void fields(Visitor&& visit) {
+    visit(Field{"device", &DeviceConfig::device, "cpu, cuda or cuda:N"});
+  }
+};
+
 struct OpenedDecoder {
   models::LanguageModel model{nullptr};
   std::unique_ptr<generation::LanguageModelDecoder> decoder;
@@ -45,9 +55,10 @@ struct OpenedDecoder {
 
 class Opened {
  public:
-  /// `name` is a directory, or a model of the Hub. `given` has fields of EncoderRunConfig and LengthConfig. Errors:
-  /// those of hub::local_model() and checkpoint::open_model(); kUnsupported for a model that Weft does not open;
-  /// kFormat, kArgument for the fields, and for those that such a model does not have.
+  /// `name` is a directory, or a model of the Hub. `given` has fields of EncoderRunConfig,
+  /// LengthConfig and DeviceConfig. Errors:
+  /// those of hub::local_model(), checkpoint::open_model() and attention::usable_device(); kUnsupported for a model
+  /// that Weft does not open; kFormat, kArgument for the fields, and for those that such a model does not have.
   Opened(const std::string& name, formats::Json given);
 
   const checkpoint::OpenedModel& directory() const noexcept { return directory_; }
@@ -77,6 +88,7 @@ class Opened {
   formats::Json given_;
   tasks::EncoderRunConfig config_;
   LengthConfig lengths_;
+  c10::Device device_{c10::kCPU};
   std::vector<std::pair<std::optional<models::Head>, tasks::TaskModel>> encoders_;
   std::optional<tasks::Embedder> embedder_;
   std::string embedder_key_;

@@ -5,6 +5,7 @@
 #include <array>
 #include <functional>
 
+#include "weft/attention/devices/device.h"
 #include "weft/checkpoint/attention_files.h"
 #include "weft/checkpoint/encoder_decoder/weights.h"
 #include "weft/checkpoint/in_file/wrapped_names.h"
@@ -82,6 +83,7 @@ EncoderDecoder load_encoder_decoder(const OpenedModel& directory, const EncoderD
   if (const at::Tensor bias = read_head_bias(*opened, config, options.check_finite); bias.defined()) {
     model->set_head_bias(bias);
   }
+  model->to(attention::opening_device());
   model->eval();
   return model;
 }

@@ -23,9 +23,10 @@ struct EncoderDecoderLoadOptions {
   std::optional<double> attention_dropout = {};
 };
 
-/// The model of a directory in evaluation mode. Its weights may be safetensors or PyTorch's files, whole or in shards,
-/// with one copy of the token embeddings or all. Errors: as open_model and load_encoder_decoder_config; kFormat for
-/// tensors that are missing, surplus or of another shape than config.json says, naming the tensor and both shapes.
+/// The model of a directory in evaluation mode, on attention::opening_device(). Its weights may be safetensors or
+/// PyTorch's files, whole or in shards, with one copy of the token embeddings or all. Errors: as open_model and
+/// load_encoder_decoder_config; kFormat for tensors that are missing, surplus or of another shape than config.json
+/// says, naming the tensor and both shapes.
 models::EncoderDecoder load_encoder_decoder(const OpenedModel& directory,
                                             const EncoderDecoderLoadOptions& options = {});
 models::EncoderDecoder load_encoder_decoder(const std::filesystem::path& directory,

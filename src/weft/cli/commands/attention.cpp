@@ -78,7 +78,7 @@ struct AttentionCommand {
   std::string run;
   std::vector<std::string> texts;
   Json given = Json::object();
-  std::int64_t threads = 0;
+  MachineFlags machine;
   std::string serve;  // HOST:PORT; empty: a file is written
   bool json = false;
 };
@@ -183,7 +183,7 @@ void write_attention(const AttentionCommand& command) {
   AttentionPageConfig config;
   formats::update_from_json(config, command.given, "weft attention");
   const tasks::Document document = document_of(command, config);
-  apply_threads(command.threads);
+  apply_machine(command.machine);
   tasks::ViewOptions options;
   options.layers = config.layers;
   options.heads = config.heads;
@@ -232,7 +232,7 @@ void add_attention(CLI::App& parent) {
   app.add_flag("--serve{127.0.0.1:4321}", command->serve,
                "serve the page at this address instead of writing it (--serve=HOST:PORT; port 0 for a free one), and "
                "draw each head, and its parts in smaller cells, when somebody looks at them; Ctrl-C ends it");
-  add_threads_flag(app, command->threads);
+  add_machine_flags(app, command->machine);
   add_json_flag(app, command->json);
   app.callback([command] { write_attention(*command); });
 }

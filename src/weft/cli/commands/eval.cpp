@@ -45,7 +45,7 @@ struct EvalOptions {
   EvalTaskOptions task;
   EvalPairsOptions pairs;
   Json given = formats::Json::object();
-  std::int64_t threads = 0;
+  MachineFlags machine;
   bool json = false;
 };
 
@@ -74,7 +74,7 @@ void run_pairs(const EvalOptions& options, const checkpoint::ModelOnDemand& mode
     }
     pairs.asked.given[name] = value;
   }
-  apply_threads(options.threads);
+  apply_machine(options.machine);
   eval_pairs(pairs, model);
 }
 
@@ -89,7 +89,7 @@ void run_task(const EvalOptions& options, const checkpoint::ModelOnDemand& model
     }
     task.dtype = value.get<std::string>();
   }
-  apply_threads(options.threads);
+  apply_machine(options.machine);
   eval_task(task, model);
 }
 
@@ -139,7 +139,7 @@ void run_eval(const EvalOptions& given) {
                                 : "weft eval scores one of --text, --images and --audio, found several",
                      "for example: weft eval " + options.run + " --text held-out.txt; or --images PATH, --audio PATH");
   }
-  apply_threads(options.threads);
+  apply_machine(options.machine);
   const checkpoint::OpenedModel& opened = model.get();
   WatchedProgress progress("evaluating", "tokens");
   const Json result = runs::evaluate_language(opened, options.task.task, config, progress.callback());
@@ -175,7 +175,7 @@ void add_eval(CLI::App& parent) {
       ->group("Data of a task");
   add_pair_flags_of_eval(app, options->pairs);
   add_example_flags(app, options->task.examples);
-  add_threads_flag(app, options->threads);
+  add_machine_flags(app, options->machine);
   add_json_flag(app, options->json);
   show_first(app, {.flags = {"--text", "--data", "--source", "--target", "--task", "--predictions", "--context",
                              "--max-bytes", "--attention", "--dtype", "--token-scores", "--threads", "--json"}});

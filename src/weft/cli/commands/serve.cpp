@@ -220,7 +220,7 @@ void run_serve(const ServeCommand& command) {
   const std::optional<service::StoreToServe> store = named_store(command, directories);
   const std::vector<service::MemoryAccount> accounts = accounts_of(directories, store, settings.encoder, limits);
   check_flags_of_decoders(directories, command.encoder);
-  apply_threads(command.encoder.threads);
+  apply_machine(command.encoder.machine);
   std::vector<service::ServedModel> models;
   std::map<std::string, formats::Json> cards;
   for (std::size_t i = 0; i < directories.size(); ++i) {

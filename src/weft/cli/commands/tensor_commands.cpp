@@ -6,6 +6,8 @@
 
 #include <ATen/Parallel.h>
 
+#include "weft/attention/devices/device.h"
+#include "weft/cli/front/failure.h"
 #include "weft/cli/front/pattern/spans_command.h"
 #include "weft/cli/front/tensor_part.h"
 
@@ -32,7 +34,18 @@ std::int64_t use_threads(std::int64_t threads) {
   return at::get_num_threads();
 }
 
-constexpr TensorPart kTensorPart{add_tensor_command, use_threads};
+void use_device(const std::string& name) {
+  try {
+    attention::open_models_on(attention::usable_device(name));
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::kArgument) {
+      throw;
+    }
+    throw UsageError(error.what(), error.hint());
+  }
+}
+
+constexpr TensorPart kTensorPart{add_tensor_command, use_threads, use_device};
 
 }  // namespace
 }  // namespace weft::cli

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "weft/core/log.h"
+#include "weft/core/system/gpu_memory.h"
 
 namespace weft::cli {
 namespace {
@@ -21,6 +22,9 @@ constexpr const char* kLessMemory = "a shorter context, a smaller batch or fewer
 // LibTorch's CPU allocator has no exception of its own, only the text of one: "DefaultCPUAllocator: not enough memory:
 // you tried to allocate 64 bytes.", in newer versions "can't allocate memory". Empty for other errors.
 std::string missing_memory(const std::string& message) {
+  if (std::string gpu = missing_gpu_memory(message); !gpu.empty()) {
+    return gpu;
+  }
   if (message.find("not enough memory") == std::string::npos &&
       message.find("can't allocate memory") == std::string::npos) {
     return {};

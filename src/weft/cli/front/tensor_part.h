@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 #include <CLI/App.hpp>
@@ -17,6 +18,9 @@ struct TensorPart {
   bool (*add)(CLI::App& parent, std::string_view name);
   /// Sets LibTorch's number of threads unless `threads` is 0; returns how many there are.
   std::int64_t (*use_threads)(std::int64_t threads);
+  /// Models are opened on the device `name` from then on. Errors: UsageError for a name that is none; kUnsupported
+  /// where it cannot compute here.
+  void (*use_device)(const std::string& name);
 };
 
 /// The part, opened with the first call. Errors: kUnsupported when libweft, or the LibTorch that it needs, cannot be

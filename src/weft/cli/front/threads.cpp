@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The flag wins over WEFT_THREADS, and that over LibTorch.
+// For threads the flag wins over WEFT_THREADS, and that over LibTorch.
 #include "weft/cli/front/threads.h"
 
 #include <string>
@@ -38,5 +38,17 @@ std::int64_t asked_threads(std::int64_t threads) {
 }
 
 std::int64_t apply_threads(std::int64_t threads) { return tensor_part().use_threads(asked_threads(threads)); }
+
+void add_machine_flags(CLI::App& app, MachineFlags& flags) {
+  add_threads_flag(app, flags.threads);
+  app.add_option("--device", flags.device,
+                 "where models compute: cpu, cuda (the first GPU, or that of LOCAL_RANK) or cuda:N (default cpu)")
+      ->option_text("DEVICE");
+}
+
+void apply_machine(const MachineFlags& flags) {
+  apply_threads(flags.threads);
+  tensor_part().use_device(flags.device);
+}
 
 }  // namespace weft::cli

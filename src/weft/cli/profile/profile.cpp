@@ -32,7 +32,7 @@ struct ProfileOptions {
   std::string run;
   std::vector<std::string> merge;
   Json given = Json::object();
-  std::int64_t threads = 0;
+  MachineFlags machine;
   bool json = false;
 };
 
@@ -58,7 +58,7 @@ std::string summary_text(const Json& summary) {
 }
 
 void run_profile_command(const ProfileOptions& options) {
-  apply_threads(options.threads);
+  apply_machine(options.machine);
   const Json summary =
       runs::profile({.asker = "weft profile", .model = options.run, .merge = options.merge, .given = options.given});
   if (options.json) {
@@ -78,7 +78,7 @@ void add_profile(CLI::App& parent) {
   add_fields<runs::ProfileConfig>(app, {.title = "Options"}, command->given);
   app.add_option("--merge", command->merge, "join the profiles of all shards into one, equal to that of one process")
       ->option_text("FILE...");
-  add_threads_flag(app, command->threads);
+  add_machine_flags(app, command->machine);
   add_json_flag(app, command->json);
   app.callback([command] { run_profile_command(*command); });
 }

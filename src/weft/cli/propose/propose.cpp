@@ -31,7 +31,7 @@ struct ProposeOptions {
   std::string profile;
   std::string out;
   Json given = Json::object();
-  std::int64_t threads = 0;
+  MachineFlags machine;
   bool json = false;
 };
 
@@ -64,13 +64,13 @@ std::string proposal_text(const Json& result) {
 }
 
 void run_propose(const ProposeOptions& options) {
-  apply_threads(options.threads);
+  apply_machine(options.machine);
   runs::ProposeRequest request = {.asker = "weft propose"};
   request.profile = options.profile;
   request.out = options.out;
   request.given = options.given;
   request.cost = [&](const std::string& rates) {
-    return profile::LayoutCost(find_rates(rates, asked_threads(options.threads)));
+    return profile::LayoutCost(find_rates(rates, asked_threads(options.machine.threads)));
   };
   const Json result = runs::propose(request);
   if (options.json) {
@@ -89,7 +89,7 @@ void add_propose(CLI::App& parent) {
   app.add_option("-o,--out", options->out, "JSON file to write, for --attention @FILE")->option_text("FILE");
   add_fields<profile::ProposeSettings>(app, {.title = "Options"}, options->given);
   add_fields<runs::ProposeConfig>(app, {.title = "Files"}, options->given);
-  add_threads_flag(app, options->threads);
+  add_machine_flags(app, options->machine);
   add_json_flag(app, options->json);
   app.callback([options] { run_propose(*options); });
 }

@@ -3,13 +3,12 @@
 #include "weft/cli/tasks/encoder_flags.h"
 
 #include "weft/cli/front/field_flags.h"
-#include "weft/cli/front/threads.h"
 
 namespace weft::cli {
 
 void add_encoder_flags(CLI::App& app, EncoderFlags& flags) {
   add_fields<tasks::EncoderRunConfig>(app, {.title = "Model"}, flags.given);
-  add_threads_flag(app, flags.threads);
+  add_machine_flags(app, flags.machine);
 }
 
 tasks::EncoderRunConfig encoder_config(const EncoderFlags& flags, const std::string& command) {
@@ -20,9 +19,8 @@ tasks::EncoderRunConfig encoder_config(const EncoderFlags& flags, const std::str
 
 tasks::EncoderSettings encoder_settings(const EncoderFlags& flags, const std::string& command,
                                         const std::filesystem::path& directory) {
-  tasks::EncoderSettings settings = tasks::encoder_settings(encoder_config(flags, command), directory);
-  apply_threads(flags.threads);
-  return settings;
+  apply_machine(flags.machine);
+  return tasks::encoder_settings(encoder_config(flags, command), directory);
 }
 
 }  // namespace weft::cli

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// How commands compute with the encoder of a directory: a flag for each field of tasks::EncoderRunConfig, and threads.
+// How commands compute with the encoder of a directory: a flag for each field of tasks::EncoderRunConfig,
+// threads and the device.
 #pragma once
 
-#include <cstdint>
 #include <filesystem>
 #include <string>
 
 #include <CLI/App.hpp>
 
+#include "weft/cli/front/threads.h"
 #include "weft/formats/config_json.h"
 #include "weft/tasks/encoder_settings.h"
 
@@ -16,17 +17,17 @@ namespace weft::cli {
 /// The flags of one command, as they were given.
 struct EncoderFlags {
   formats::Json given = formats::Json::object();
-  std::int64_t threads = 0;
+  MachineFlags machine;
 };
 
-/// Adds all of them, --threads too.
+/// Adds all of them, --threads and --device too.
 void add_encoder_flags(CLI::App& app, EncoderFlags& flags);
 
 /// The fields as the flags have them. Errors: kArgument naming `command`.
 tasks::EncoderRunConfig encoder_config(const EncoderFlags& flags, const std::string& command);
 
-/// What the flags amount to for the model in `directory`; also applies the number of threads. Errors: those of
-/// encoder_config() and training::run_dtype().
+/// What the flags amount to for the model in `directory`; also applies threads and device. Errors: those of
+/// encoder_config(), training::run_dtype() and apply_machine().
 tasks::EncoderSettings encoder_settings(const EncoderFlags& flags, const std::string& command,
                                         const std::filesystem::path& directory);
 

@@ -66,7 +66,8 @@ at::Tensor HeadTeacher::loss(const at::Tensor& hard, const models::EncoderOutput
   models::EncoderOutput told;
   {
     const at::NoGradGuard without_gradients;
-    told = needs_hidden() ? models::forward_with_hidden(*model_, batch.input) : model_->forward(batch.input);
+    told = models::placed(
+        needs_hidden() ? models::forward_with_hidden(*model_, batch.input) : model_->forward(batch.input), at::kCPU);
     told.logits = columns_.defined() ? told.logits.index_select(-1, columns_) : told.logits;
   }
   const std::vector<at::Tensor> own = objective.choices(student, batch);

@@ -26,6 +26,7 @@ class HeadTeacher {
   /// has the hidden states where needs_hidden().
   at::Tensor loss(const at::Tensor& hard, const models::EncoderOutput& student, const Objective& objective,
                   const TrainingBatch& batch);
+  void move_to(c10::Device device) { model_->to(device); }
   bool needs_hidden() const noexcept { return config_.distill_hidden > 0.0; }
 
  private:

@@ -10,6 +10,7 @@
 #include <ATen/ops/full.h>
 #include <ATen/ops/tensor.h>
 
+#include "weft/attention/devices/placed.h"
 #include "weft/checkpoint/encoder_directory.h"
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
@@ -97,10 +98,11 @@ std::uint64_t dropout_seed_of(std::int64_t seed, std::int64_t step, std::int64_t
 // Scores at the masked places only: a vocabulary is large.
 models::TokenScores scores_of(models::EncoderModel& model, const data::Batch& batch) {
   const models::EncoderInput input = input_of(batch);
-  const at::Tensor places = batch.labels.flatten().ne(data::kIgnoredLabel).nonzero().squeeze(1);
-  const at::Tensor labels = batch.labels.flatten().index_select(0, places);
-  const at::Tensor hidden = model->hidden_states(input).flatten(0, 1).index_select(0, places);
-  const at::Tensor logits = model->vocabulary_logits(hidden);
+  const at::Tensor states = model->hidden_states(input).flatten(0, 1);
+  const at::Tensor all = attention::placed(batch.labels.flatten(), states.device());
+  const at::Tensor places = all.ne(data::kIgnoredLabel).nonzero().squeeze(1);
+  const at::Tensor labels = all.index_select(0, places);
+  const at::Tensor logits = model->vocabulary_logits(states.index_select(0, places));
   return {at::cross_entropy_loss(logits, labels, {}, at::Reduction::None), at::argmax(logits, 1).eq(labels)};
 }
 
@@ -153,6 +155,13 @@ void MaskedTextTask::learn_from(std::shared_ptr<training::VocabularyTeacher> tea
           "contrastive_weight does not go together with distill, found ", text_.contrastive_weight);
   teacher_ = std::move(teacher);
   distillation_ = config;
+}
+
+void MaskedTextTask::move_to(c10::Device device) {
+  model_->to(device);
+  if (teacher_) {
+    teacher_->move_to(device);
+  }
 }
 
 std::vector<std::pair<std::string, at::Tensor>> MaskedTextTask::parameters() const { return trained_leaves(*model_); }

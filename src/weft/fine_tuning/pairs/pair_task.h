@@ -46,6 +46,7 @@ class PairTask final : public training::Task {
   const PairData& data() const noexcept { return data_; }
 
   std::vector<std::pair<std::string, at::Tensor>> parameters() const override { return training::leaves_of(*model_); }
+  void move_to(c10::Device device) override { model_->to(device); }
   at::Tensor loss(std::int64_t step, std::int64_t part) override;
   void after_step(std::int64_t done, std::uint64_t seed) override { attention::redraw_features(*model_, done, seed); }
   /// Target tokens, so that a step's loss is the mean over all of them.

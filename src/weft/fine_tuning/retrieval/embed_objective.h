@@ -29,6 +29,7 @@ class EmbedObjective final : public Objective {
   std::int64_t tokens_at_once() const override { return setup().retrieval.mini_batch_tokens; }
   bool compares_examples() const override { return loss_ != Loss::kCosine; }
   std::vector<std::pair<std::string, at::Tensor>> parameters() const override { return modules_.parameters(); }
+  void move_to(c10::Device device) override { modules_.move_to(device); }
   void save(const std::filesystem::path& directory) const override { modules_.save(directory, setup().model.maximum); }
   void load(const std::filesystem::path& directory) override { modules_.load(directory); }
   RowRange row_range(Split split, std::int64_t example) const override;

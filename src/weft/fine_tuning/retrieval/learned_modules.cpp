@@ -8,6 +8,7 @@
 
 #include <ATen/core/grad_mode.h>
 
+#include "weft/attention/devices/placed.h"
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
 #include "weft/core/system/option_name.h"
@@ -116,7 +117,7 @@ at::Tensor LearnedModules::vectors(models::EncoderModelImpl& model, const models
   if (training && drops_ && input.seed) {
     draws.emplace(*input.seed);
   }
-  return tasks::embed_tensor(recipe, hidden, input.attention_mask, 0, training);
+  return tasks::embed_tensor(recipe, hidden, attention::placed(input.attention_mask, hidden.device()), 0, training);
 }
 
 std::string LearnedModules::text() const {
@@ -131,6 +132,13 @@ std::vector<std::pair<std::string, at::Tensor>> LearnedModules::parameters() con
     all.emplace_back("modules." + weight.name, *weight.tensor);
   }
   return all;
+}
+
+void LearnedModules::move_to(c10::Device device) {
+  for (const NamedWeight& weight : weights_of_modules(recipe_.modules)) {
+    *weight.tensor = weight.tensor->detach().to(device).set_requires_grad(true);
+  }
+  whole_.modules = recipe_.modules;
 }
 
 void LearnedModules::save(const fs::path& directory, std::int64_t max_length) const {

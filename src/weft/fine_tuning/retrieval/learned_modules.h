@@ -38,6 +38,7 @@ class LearnedModules {
 
   /// The weights of the modules, "1.dense.weight" and so on by the module's place.
   std::vector<std::pair<std::string, at::Tensor>> parameters() const;
+  void move_to(c10::Device device);
   /// Writes modules.json and its kin into a directory that has the transformer, whose texts have at most `max_length`
   /// tokens; load() takes the weights from there.
   void save(const std::filesystem::path& directory, std::int64_t max_length) const;

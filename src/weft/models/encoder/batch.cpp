@@ -8,6 +8,7 @@
 #include <array>
 #include <utility>
 
+#include "weft/attention/devices/placed.h"
 #include "weft/core/error.h"
 #include "weft/models/families/encoder_rules.h"
 #include "weft/models/stack/batch_rows.h"
@@ -87,6 +88,18 @@ at::Tensor select_rows(const at::Tensor& tensor, const at::Tensor& rows) {
   return tensor.defined() ? tensor.index_select(0, rows) : tensor;
 }
 
+EncoderInput placed(EncoderInput input, c10::Device device) {
+  CompanionTokens& companions = input.companions;
+  for (at::Tensor* tensor :
+       {&input.input_ids, &input.attention_mask, &input.token_type_ids, &input.global_attention_mask,
+        &input.pair_places, &input.unmasked_ids, &companions.input_ids, &companions.mask, &companions.token_type_ids,
+        &companions.sentence, &companions.paragraph, &companions.linked, &companions.segment,
+        &companions.global_segment, &companions.sees_all}) {
+    *tensor = attention::placed(*tensor, device);
+  }
+  return input;
+}
+
 EncoderBatch part_of(const EncoderBatch& batch, const at::Tensor& rows, bool short_input) {
   EncoderBatch part = batch;
   part.ids = select_rows(batch.ids, rows);
@@ -114,8 +127,9 @@ std::vector<std::vector<std::int64_t>> bound_positions(const EncoderBatch& batch
 
 }  // namespace
 
-EncoderBatch make_batch(const EncoderConfig& config, Head head, const EncoderInput& input) {
-  check_token_ids(config, head, input.input_ids);
+EncoderBatch make_batch(const EncoderConfig& config, Head head, const EncoderInput& given, c10::Device device) {
+  check_token_ids(config, head, given.input_ids);
+  const EncoderInput input = placed(given, device);
   EncoderBatch batch;
   batch.choices = head == Head::kMultipleChoice ? input.input_ids.size(1) : 1;
   batch.ids = input.input_ids.reshape({-1, input.input_ids.size(-1)});
@@ -134,8 +148,8 @@ EncoderBatch make_batch(const EncoderConfig& config, Head head, const EncoderInp
     batch.token_types = batch.token_types.to(at::kLong);
     check_range(batch.token_types, config.type_vocab_size, "token_type_ids", "type_vocab_size");
   }
-  const at::Tensor given = rows_of(input.global_attention_mask, input.input_ids, "global_attention_mask");
-  batch.globals = global_tokens(mask, given.defined() ? given : batch.globals);
+  const at::Tensor marked = rows_of(input.global_attention_mask, input.input_ids, "global_attention_mask");
+  batch.globals = global_tokens(mask, marked.defined() ? marked : batch.globals);
   return batch;
 }
 

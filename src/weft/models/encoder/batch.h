@@ -27,9 +27,9 @@ struct EncoderBatch {
   bool short_input = false;  ///< computed with full attention, see PassSettings::full_until
 };
 
-/// Checks `input` against the tables of `config` and fills in what the family's head fills in. Errors: kArgument naming
-/// tensor, shape and rule.
-EncoderBatch make_batch(const EncoderConfig& config, Head head, const EncoderInput& input);
+/// Checks `input` against the tables of `config`, brings it to `device` and fills in what the family's head fills in.
+/// Errors: kArgument naming tensor, shape and rule.
+EncoderBatch make_batch(const EncoderConfig& config, Head head, const EncoderInput& input, c10::Device device);
 
 /// `batch` as parts of which each is short or not: the rows of part p are rows[p] of it. A row's length is its own, or
 /// with `padded` that of the batch. One part and no copy where all rows are alike.

@@ -34,7 +34,7 @@ VocabularyScorer scorer_of(EncoderModelImpl& model) {
 
 EncoderOutput forward_with_hidden(EncoderModelImpl& model, const EncoderInput& input) {
   const at::Tensor hidden = model.hidden_states(input);
-  const EncoderBatch batch = make_batch(model.config(), model.head(), input);
+  const EncoderBatch batch = make_batch(model.config(), model.head(), input, hidden.device());
   EncoderOutput output = head_of(model).forward({hidden}, batch, tokens_of(model), input.seed.value_or(0));
   output.last_hidden_state = hidden;
   return output;

@@ -12,7 +12,7 @@
 namespace weft::models {
 
 SpanTokens span_tokens(const at::Tensor& labels) {
-  const at::Tensor rows = labels.contiguous();
+  const at::Tensor rows = labels.to(at::kCPU).contiguous();
   const std::int64_t length = labels.size(1);
   std::vector<std::int64_t> before;
   std::vector<std::int64_t> behind;

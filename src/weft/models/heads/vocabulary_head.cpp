@@ -4,6 +4,7 @@
 
 #include <ATen/ops/empty.h>
 
+#include "weft/attention/devices/placed.h"
 #include "weft/core/error.h"
 
 namespace weft::models {
@@ -47,7 +48,9 @@ VocabularyScorer LanguageModelHeadImpl::scorer(const layers::EmbeddingsImpl& emb
 
 at::Tensor LanguageModelHeadImpl::span_loss(const at::Tensor& hidden, const layers::EmbeddingsImpl& embeddings,
                                             const at::Tensor& labels) {
-  const SpanTokens spans = span_tokens(labels);
+  const SpanTokens found = span_tokens(labels);
+  const auto there = [&](const at::Tensor& tensor) { return attention::placed(tensor, hidden.device()); };
+  const SpanTokens spans{there(found.before), there(found.behind), there(found.place), there(found.labels)};
   const at::Tensor boundary = span_boundary(hidden.flatten(0, 1), spans);
   return layers::linear_cross_entropy(boundary, scorer(embeddings).weights, spans.labels, chunk_);
 }
@@ -64,7 +67,8 @@ at::Tensor VocabularyScorer::logits(const at::Tensor& hidden) {
   return scores.scalar_type() == at::kDouble ? scores : scores.to(at::kFloat);
 }
 
-at::Tensor VocabularyScorer::loss(const at::Tensor& hidden, const at::Tensor& labels, double smoothing) {
+at::Tensor VocabularyScorer::loss(const at::Tensor& hidden, const at::Tensor& given, double smoothing) {
+  const at::Tensor labels = attention::placed(given, hidden.device());
   if (adaptive) {
     if (smoothing != 0.0) {
       fail(ErrorKind::kUnsupported, "label_smoothing must be 0 for a vocabulary in clusters, found ", smoothing);
@@ -76,7 +80,8 @@ at::Tensor VocabularyScorer::loss(const at::Tensor& hidden, const at::Tensor& la
   return layers::linear_cross_entropy(transformed(kept.hidden), weights, kept.labels, chunk, smoothing);
 }
 
-layers::LabelScores VocabularyScorer::token_scores(const at::Tensor& hidden, const at::Tensor& labels) {
+layers::LabelScores VocabularyScorer::token_scores(const at::Tensor& hidden, const at::Tensor& given) {
+  const at::Tensor labels = attention::placed(given, hidden.device());
   if (adaptive) {
     return adaptive->token_scores(hidden, labels);
   }

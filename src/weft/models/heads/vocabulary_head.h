@@ -31,8 +31,8 @@ struct VocabularyScorer {
 
   /// hidden [..., D] -> [..., V], float32 or wider; of a vocabulary in clusters logarithms of probabilities.
   at::Tensor logits(const at::Tensor& hidden);
-  /// hidden [T, D], labels int64 [T] -> mean nats, see layers::linear_cross_entropy. Errors: kUnsupported for smoothing
-  /// over a vocabulary in clusters.
+  /// hidden [T, D], labels int64 [T] on any device -> mean nats, see layers::linear_cross_entropy. Errors: kUnsupported
+  /// for smoothing over a vocabulary in clusters.
   at::Tensor loss(const at::Tensor& hidden, const at::Tensor& labels, double smoothing = 0.0);
   /// hidden [T, D], labels [T] -> [T] each, no gradient.
   layers::LabelScores token_scores(const at::Tensor& hidden, const at::Tensor& labels);

@@ -14,6 +14,7 @@
 #include <memory>
 #include <utility>
 
+#include "weft/attention/devices/placed.h"
 #include "weft/attention/mechanisms/row_lengths.h"
 #include "weft/core/error.h"
 #include "weft/core/work/pieces.h"
@@ -146,6 +147,10 @@ layers::DecodingState StackImpl::initial_state() const {
     states.push_back(block->initial_state());
   }
   return layers::DecodingState(std::move(states));
+}
+
+c10::Device StackImpl::device() const {
+  return embeddings->tokens.defined() ? embeddings->tokens.device() : attention::device_of(*this);
 }
 
 bool StackImpl::needs_input() const {

@@ -47,6 +47,8 @@ class StackImpl : public torch::nn::Module {
   StackOutput forward(const StackInput& input, layers::BlockContext& context, bool recompute);
   /// Of every layer, before the first token.
   layers::DecodingState initial_state() const;
+  /// Where it computes: a call's ids are brought there.
+  c10::Device device() const;
   /// Whether a layer's pattern asks for positions bound to `input`.
   bool needs_input() const;
   /// The field of the config that limits the length, for messages.

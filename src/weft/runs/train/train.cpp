@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "weft/attention/devices/device.h"
 #include "weft/checkpoint/model_directory.h"
 #include "weft/core/error.h"
 #include "weft/core/log.h"
@@ -19,6 +20,7 @@
 #include "weft/fine_tuning/fine_tune.h"
 #include "weft/fine_tuning/masked_text/masked_text_run.h"
 #include "weft/fine_tuning/pairs/pair_run.h"
+#include "weft/formats/json_members.h"
 #include "weft/readers/media/media_files.h"
 #include "weft/report/run_summary.h"
 #include "weft/text/hugging_face.h"
@@ -219,9 +221,20 @@ training::TrainResult resume_pairs(const TrainRequest& request, TrainListener& l
   return fine_tuning::resume_pairs(request.out, prepared);
 }
 
+// Before data are read, which may take long.
+void check_device(const TrainRequest& request) {
+  Json settings = request.fields;
+  if (const std::optional<Json> found = is_resumed(request.training) ? report::run_json(request.out) : std::nullopt;
+      found && !settings.contains("device")) {
+    settings = found->at("config");
+  }
+  attention::usable_device(formats::value_or(settings, "device", "weft train", std::string("cpu")));
+}
+
 }  // namespace
 
 training::TrainResult train(const TrainRequest& request, TrainListener& listener) {
+  check_device(request);
   if (is_resumed(request.training)) {
     tell_stored_settings(ModelFile(request.out, "training.json"), request.fields, request.heard);
   }

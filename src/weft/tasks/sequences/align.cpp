@@ -215,11 +215,11 @@ class Alignment {
     }
     pair.weights = std::make_shared<layers::CrossWeights>(layers::CrossWeights{.layer = model_.site.layer});
     model_.model->hidden_states(pair);
-    at::Tensor weights = pair.weights->weights;  // [B, H, N, S]
+    at::Tensor weights = pair.weights->weights.to(at::kCPU);  // [B, H, N, S]
     if (!model_.site.heads.empty()) {
       weights = weights.index_select(1, at::tensor(model_.site.heads, at::kLong));
     }
-    weights = weights.to(at::kCPU, at::kFloat).mean(1).contiguous();  // [B, N, S]
+    weights = weights.to(at::kFloat).mean(1).contiguous();  // [B, N, S]
     for (std::int64_t row = 0; row < count; ++row) {
       link_words(rows[static_cast<std::size_t>(row)], weights.const_data_ptr<float>() + row * target * source, source);
     }

@@ -6,6 +6,7 @@
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/mse_loss.h>
 
+#include "weft/attention/devices/placed.h"
 #include "weft/checkpoint/encoder_directory.h"
 #include "weft/checkpoint/model_directory.h"
 #include "weft/core/error.h"
@@ -89,6 +90,14 @@ at::Tensor VocabularyTeacher::hidden_states(const data::Batch& batch) {
   return own_->hidden_states(input);
 }
 
+void VocabularyTeacher::move_to(c10::Device device) {
+  if (encoder_.is_empty()) {
+    own_->to(device);
+  } else {
+    encoder_->to(device);
+  }
+}
+
 at::Tensor VocabularyTeacher::loss(Answer student, const data::Batch& batch) {
   at::Tensor told;
   {
@@ -96,7 +105,7 @@ at::Tensor VocabularyTeacher::loss(Answer student, const data::Batch& batch) {
     told = hidden_states(batch);
   }
   // Before the heads: what is not scored costs nothing.
-  const at::Tensor labels = batch.labels.flatten();
+  const at::Tensor labels = attention::placed(batch.labels, told.device()).flatten();
   const at::Tensor places = labels.ne(layers::kIgnoredLabel).nonzero().squeeze(1);
   const layers::Labelled rows{student.scorer.transformed(student.hidden.flatten(0, 1).index_select(0, places)),
                               labels.index_select(0, places)};

@@ -44,6 +44,7 @@ class VocabularyTeacher {
   /// batch, and distill_hidden times the squared difference of the hidden states. The teacher's scores exist for a few
   /// places at once. A scalar with its graph.
   at::Tensor loss(Answer student, const data::Batch& batch);
+  void move_to(c10::Device device);
 
  private:
   /// The two ways to open the directory.

@@ -69,7 +69,7 @@ std::string shape_text(const at::Tensor& tensor) {
 }  // namespace
 
 bool is_shared_setting(std::string_view name) {
-  return name != "threads" && !is_among(kPlaces, name) && !is_among(kHeldOut, name);
+  return name != "threads" && name != "device" && !is_among(kPlaces, name) && !is_among(kHeldOut, name);
 }
 
 Json shared_terms(const Json& training, const Task& task) {
