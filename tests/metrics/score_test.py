@@ -3,6 +3,7 @@
 
 import gzip
 import json
+import os
 import pathlib
 import sys
 import unittest
@@ -107,6 +108,45 @@ class AlignmentTest(ScoreCase):
         self.assert_fails(weft("score", "aer", self.folder / "found", self.folder / "gold"), 1, "line 2", "'1:2'")
         (self.folder / "none").write_text("\n\n")
         self.assert_fails(weft("score", "aer", self.folder / "none", self.folder / "none"), 1, "at least one link")
+
+
+class QuestionTest(ScoreCase):
+    """Against what the official programs said of the same files; tests/parity/open_answers_parity.py tries thousands."""
+
+    COMMANDS = {"hotpot": ("hotpotqa", "predictions.json", "gold.json"), "trivia": ("triviaqa", "predictions.json", "gold.json"),
+                "natural_questions": ("nq", "predictions.json", "gold.jsonl.gz")}
+
+    def score(self, *arguments):
+        return weft("score", *arguments, cwd=self.folder)
+
+    def test_figures_are_those_of_the_official_programs(self):
+        cases = json.loads((pathlib.Path(os.environ["WEFT_TEST_DATA_DIR"]) / "metrics/open_answers.json").read_text(encoding="utf-8"))
+        for name, case in cases.items():
+            for file, text in case["files"].items():
+                (self.folder / file).write_bytes(gzip.compress(text.encode()) if file.endswith(".gz") else text.encode())
+            columns = [f"{number}.jsonl" for number in range(len(case["files"]))]
+            command = self.COMMANDS.get(name, ("sari", *columns[:-1], "--source", columns[-1]))
+            found = json.loads(self.score(*command, "--json").stdout)
+            self.assertEqual({figure: found.get(figure) for figure in case["expected"]}, case["expected"], name)
+
+    def test_wikihop(self):
+        (self.folder / "gold.json").write_text(json.dumps([{"id": "1", "answer": "a", "candidates": ["a", "b"]}, {"id": "2", "answer": "c", "candidates": ["c"]}]))
+        (self.folder / "predictions.json").write_text(json.dumps({"1": "a"}))
+        process = self.score("wikihop", "predictions.json", "gold.json", "--json")
+        self.assertEqual(json.loads(process.stdout), {"accuracy": 0.5, "questions": 2, "missing": 1, "not_candidates": 0})
+        self.assertIn("1 of 2 questions have no answer", process.stderr)
+
+    def test_mistakes_are_one_line(self):
+        def fails(metric, predictions, gold, *words):
+            (self.folder / "predictions.json").write_text(predictions)
+            (self.folder / "gold.json").write_text(gold)
+            self.assert_fails(self.score(metric, "predictions.json", "gold.json"), 1, *words)
+
+        fails("hotpotqa", '{"answer": {}}', "[]", "predictions.json", "'sp'", "none")
+        fails("hotpotqa", '{"answer": {}, "sp": {"q": [["A"]]}}', "[]", "question 'q'", "[title, number")
+        fails("triviaqa", '{"q": 1}', "{}", "'q'", "string")
+        fails("nq", '{"predictions": []}', '{"example_id": 1, "annotations": [{"long_answer": {"start_token": -1, "end_token": -1}, "short_answers": [], "yes_no_answer": "NONE"}]}', "question 1 has no prediction")
+        self.assert_fails(self.score("sari", "hyp", "first"), 2, "--source")
 
 
 if __name__ == "__main__":

@@ -5,53 +5,20 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
-#include <numeric>
-#include <sstream>
 
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
 #include "weft/metrics/crate_functions.h"
+#include "weft/metrics/open_answers/word_overlap.h"
 
 namespace weft::metrics {
 namespace {
 
-std::vector<std::string> words(const std::string& normalized) {
-  std::istringstream stream(normalized);
-  std::vector<std::string> result;
-  for (std::string word; stream >> word;) {
-    result.push_back(word);
-  }
-  return result;
-}
-
-// Words that both have, counted as often as in the one that has fewer.
-std::int64_t common_words(const std::vector<std::string>& first, const std::vector<std::string>& second) {
-  std::map<std::string_view, std::int64_t> left;
-  for (const std::string& word : first) {
-    ++left[word];
-  }
-  std::int64_t common = 0;
-  for (const std::string& word : second) {
-    const auto found = left.find(word);
-    common += found != left.end() && found->second-- > 0 ? 1 : 0;
-  }
-  return common;
-}
-
 double word_f1(const std::string& prediction, const std::string& truth, AnswerRules rules) {
-  const std::vector<std::string> predicted = words(prediction);
-  const std::vector<std::string> actual = words(truth);
-  if (rules == AnswerRules::kSquad2 && (predicted.empty() || actual.empty())) {
-    return predicted == actual ? 1.0 : 0.0;
+  if (rules == AnswerRules::kSquad2 && (prediction.empty() || truth.empty())) {
+    return prediction == truth ? 1.0 : 0.0;
   }
-  const std::int64_t common = common_words(actual, predicted);
-  if (common == 0) {
-    return 0.0;
-  }
-  const double precision = static_cast<double>(common) / static_cast<double>(predicted.size());
-  const double recall = static_cast<double>(common) / static_cast<double>(actual.size());
-  return (2 * precision * recall) / (precision + recall);
+  return word_overlap(prediction, truth).f1;
 }
 
 // The true answers as they are compared.

@@ -9,20 +9,13 @@
 #include "weft/formats/config_json.h"
 #include "weft/readers/json_lines_reader.h"
 #include "weft/readers/json_walker.h"
+#include "weft/readers/open_answers/json_parts.h"
 #include "weft/text/utf8.h"
 
 namespace weft::readers {
 namespace {
 
 using formats::Json;
-
-const Json& list_field(const Json& object, const std::string& name, const std::string& where) {
-  const auto found = object.is_object() ? object.find(name) : object.end();
-  if (found == object.end() || !found->is_array()) {
-    malformed(where, ": expected a list at '", name, "', found ", found == object.end() ? "none" : found->type_name());
-  }
-  return *found;
-}
 
 AnswerSpan answer_span(const Json& json, const std::string& context, const std::string& where) {
   AnswerSpan answer{string_field(json, "text", where), 0};

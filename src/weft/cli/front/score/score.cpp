@@ -13,9 +13,11 @@
 #include "weft/cli/front/help.h"
 #include "weft/cli/front/output.h"
 #include "weft/cli/front/score/alignment_figures.h"
+#include "weft/cli/front/score/question_scores.h"
 #include "weft/cli/front/score/score_texts.h"
 #include "weft/core/error.h"
 #include "weft/core/log.h"
+#include "weft/metrics/simplification/sari.h"
 #include "weft/metrics/summary/rouge.h"
 #include "weft/metrics/translation/alignment_error.h"
 #include "weft/metrics/translation/bleu.h"
@@ -40,6 +42,8 @@ constexpr const char* kRougeExamples =
 constexpr const char* kAerExamples =
     "  weft score aer found.pharaoh gold.pharaoh\n"
     "  weft score aer found.pharaoh gold.pharaoh --reference-from-one --json";
+constexpr const char* kSariExamples =
+    "  weft score sari simple.txt reference.0 reference.1 --source original.txt --json";
 
 std::optional<BootstrapInterval> interval_if(const ScoreConfig& config, const auto& scorer) {
   return config.confidence ? std::optional(scorer.interval(config.samples)) : std::nullopt;
@@ -266,14 +270,55 @@ void score_aer(const ScoreFlags& flags) {
   print_alignment_figures(scorer, flags.json);
 }
 
+struct SariConfig {
+  std::string source;
+
+  template <typename Visitor>
+  static void fields(Visitor&& visit) {
+    visit(Field{"source", &SariConfig::source, "file of the texts that were to become simpler"});
+  }
+};
+
+void score_sari(const ScoreFlags& flags) {
+  const ScoreConfig config = flags.config("weft score sari");
+  SariConfig options;
+  formats::update_from_json(options, flags.metric_given, "weft score sari");
+  if (options.source.empty()) {
+    throw UsageError("SARI compares with the texts that were to become simpler", "give --source FILE");
+  }
+  ScoreFlags with_source = flags;
+  with_source.files.insert(with_source.files.begin() + 1, options.source);
+  metrics::SariScorer scorer;
+  visit_rows(with_source, config, [&](const ScoreRow& row) {
+    add_row(row, [&] { scorer.add(row.texts[0], row.texts[1], row.references().subspan(1)); });
+  });
+  constexpr double kPercent = 100;
+  const metrics::SariScore parts = scorer.parts();
+  if (flags.json) {
+    print_json({{"name", "SARI"},
+                {"score", kPercent * scorer.score()},
+                {"keep_f1", kPercent * parts.keep},
+                {"delete_precision", kPercent * parts.deletion},
+                {"add_f1", kPercent * parts.addition},
+                {"texts", scorer.texts()}});
+    return;
+  }
+  std::cout << name_table({{"SARI", fixed(kPercent * scorer.score(), 2)},
+                           {"keep", "F1 " + fixed(kPercent * parts.keep, 2)},
+                           {"delete", "precision " + fixed(kPercent * parts.deletion, 2)},
+                           {"add", "F1 " + fixed(kPercent * parts.addition, 2)}});
+}
+
 // A command of files and a metric's own fields.
 template <typename Options>
 void add_metric(CLI::App& group, const std::string& name, const std::string& about, const char* examples,
                 void (*run)(const ScoreFlags&)) {
   auto flags = std::make_shared<ScoreFlags>();
   CLI::App& app = add_command(group, name, about, examples);
-  const bool intervals = name != "aer";
-  add_score_files(app, *flags, intervals ? std::vector<std::string_view>{} : std::vector<std::string_view>{"format"});
+  const std::vector<std::string_view> some =
+      name == "aer" ? std::vector<std::string_view>{"format"} : std::vector<std::string_view>{"format", "text_field"};
+  const bool intervals = name != "aer" && name != "sari";
+  add_score_files(app, *flags, intervals ? std::vector<std::string_view>{} : some);
   add_fields<Options>(app, {.title = "Metric"}, flags->metric_given);
   app.callback([flags, run] { run(*flags); });
 }
@@ -292,6 +337,9 @@ void add_score(CLI::App& parent) {
                           kRougeExamples, score_rouge);
   add_metric<AerConfig>(group, "aer", "alignment error rate of two files of links (Pharaoh's format, i-j)",
                         kAerExamples, score_aer);
+  add_metric<SariConfig>(group, "sari", "SARI of simplified texts as its authors' program computes it", kSariExamples,
+                         score_sari);
+  add_question_scores(group);
 }
 
 }  // namespace weft::cli

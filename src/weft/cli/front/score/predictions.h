@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// Predictions in the forms that the official programs read, by the names of their questions.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "weft/formats/config_json.h"
+#include "weft/metrics/open_answers/hotpot.h"
+#include "weft/metrics/open_answers/natural_questions.h"
+
+namespace weft::cli {
+
+/// {"name of the question": "answer"}: TriviaQA, WikiHop.
+class TextPredictions {
+ public:
+  /// Errors: as formats::read_json; kFormat for a value that is no string.
+  explicit TextPredictions(const std::string& path);
+  std::optional<std::string> of(const std::string& question) const;
+
+ private:
+  std::map<std::string, std::string> answers_;
+};
+
+/// {"answer": {name: text}, "sp": {name: [[title, sentence], ...]}}: HotpotQA.
+class HotpotPredictions {
+ public:
+  /// Errors: as formats::read_json; kFormat that names the question.
+  explicit HotpotPredictions(const std::string& path);
+  metrics::HotpotPrediction of(const std::string& question) const;
+
+ private:
+  std::map<std::string, metrics::HotpotPrediction> predictions_;
+};
+
+/// {"predictions": [{"example_id", "long_answer", "long_answer_score", "short_answers", "short_answers_score",
+/// "yes_no_answer"}, ...]}: Natural Questions.
+class PagePredictions {
+ public:
+  /// Errors: as formats::read_json; kFormat that names the question.
+  explicit PagePredictions(const std::string& path);
+  /// Errors: kFormat for a question without a prediction, and for one that is asked for twice.
+  metrics::PagePrediction take(std::int64_t question);
+  /// Errors: kFormat where a prediction belongs to no question.
+  void check_all_taken() const;
+
+ private:
+  std::string name_;
+  std::map<std::int64_t, metrics::PagePrediction> predictions_;
+  std::set<std::int64_t> taken_;
+};
+
+/// The questions of all gold files.
+class SeenQuestions {
+ public:
+  /// Errors: kFormat for a question that was there before.
+  void add(const std::string& question, const std::string& file);
+
+ private:
+  std::set<std::string> questions_;
+};
+
+}  // namespace weft::cli

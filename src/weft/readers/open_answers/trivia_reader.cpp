@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+// The outer object is walked, for its questions may be any number; Domain and VerifiedEval stand behind them.
+#include "weft/readers/open_answers/trivia_reader.h"
+
+#include <optional>
+#include <utility>
+
+#include "weft/core/files.h"
+#include "weft/core/quote.h"
+#include "weft/readers/json_lines_reader.h"
+#include "weft/readers/json_walker.h"
+
+namespace weft::readers {
+namespace {
+
+using formats::Json;
+
+void add_pages(const Json& question, const std::string& name, TriviaPage::Source source, const std::string& where,
+               std::vector<TriviaPage>& pages) {
+  if (!question.contains(name)) {
+    return;
+  }
+  for (const Json& item : list_field(question, name, where)) {
+    pages.push_back({source, string_field(item, "Filename", where), optional_string(item, "Title", where),
+                     optional_truth(item, "DocPartOfVerifiedEval", where)});
+  }
+}
+
+}  // namespace
+
+class TriviaReader::Parser {
+ public:
+  Parser(const std::filesystem::path& path, const ReadOptions& options, QuestionPart part)
+      : name_(quote(path.native(), 4096)), walker_(path, options, "TriviaQA's JSON"), part_(part) {}
+
+  bool next(TriviaQuestion& question) {
+    if (place_ == Place::kStart) {
+      walker_.enter('{');
+      place_ = Place::kRoot;
+    }
+    while (place_ != Place::kEnd) {
+      if (place_ == Place::kRoot) {
+        walk_root();
+      } else if (!walker_.more(']')) {
+        place_ = Place::kRoot;
+      } else {
+        read_question(question);
+        return true;
+      }
+    }
+    return false;
+  }
+
+  const std::string& domain() const {
+    if (domain_ != "Wikipedia" && domain_ != "Web") {
+      fail(ErrorKind::kFormat, name_, ": expected \"Wikipedia\" or \"Web\" at 'Domain', found ",
+           domain_.empty() ? "none" : quote(domain_));
+    }
+    return domain_;
+  }
+  bool verified_only() const {
+    if (!verified_) {
+      fail(ErrorKind::kFormat, name_, ": expected true or false at 'VerifiedEval', found none");
+    }
+    return *verified_;
+  }
+
+ private:
+  enum class Place { kStart, kRoot, kData, kEnd };
+
+  void walk_root() {
+    if (!walker_.more('}')) {
+      if (!seen_data_ || !walker_.at_end()) {
+        walker_.broken(seen_data_ ? "something follows its end" : "it has no list 'Data'");
+      }
+      place_ = Place::kEnd;
+      return;
+    }
+    const std::string name = walker_.key();
+    if (name == "Data") {
+      seen_data_ = true;
+      walker_.enter('[');
+      place_ = Place::kData;
+      return;
+    }
+    const Json value = walker_.value();
+    if (name == "Domain" && value.is_string()) {
+      domain_ = value.get<std::string>();
+    } else if (name == "VerifiedEval" && value.is_boolean()) {
+      verified_ = value.get<bool>();
+    }
+  }
+
+  void read_question(TriviaQuestion& question) {
+    const std::int64_t line = walker_.source().next_line_number();
+    const std::string text = walker_.raw_value();
+    std::string where = walker_.source().where(line);
+    Json json;
+    try {
+      json = formats::parse_json(text, where);
+    } catch (const Error& error) {
+      malformed(error.what());
+    }
+    question = {.id = string_field(json, "QuestionId", where)};
+    where += ", question " + quote(question.id);
+    read_answer(json, where, question);
+    add_pages(json, "EntityPages", TriviaPage::Source::kWikipedia, where, question.pages);
+    add_pages(json, "SearchResults", TriviaPage::Source::kWeb, where, question.pages);
+    question.verified = optional_truth(json, "QuestionPartOfVerifiedEval", where);
+    if (part_ == QuestionPart::kWhole) {
+      question.question = string_field(json, "Question", where);
+      if (question.pages.empty()) {
+        malformed(where, ": expected a document in 'EntityPages' or 'SearchResults', found none");
+      }
+    }
+  }
+
+  void read_answer(const Json& json, const std::string& where, TriviaQuestion& question) const {
+    const auto answer = json.find("Answer");
+    if (answer == json.end() || !answer->is_object()) {
+      malformed(where, ": expected an object at 'Answer', found ", answer == json.end() ? "none" : answer->type_name());
+    }
+    question.normalized_aliases = strings_field(*answer, "NormalizedAliases", where);
+    if (answer->contains("HumanAnswers")) {
+      question.human_answers = strings_field(*answer, "HumanAnswers", where);
+    }
+    if (question.normalized_aliases.empty() && question.human_answers.empty()) {
+      malformed(where, ": the answer must have a name in 'NormalizedAliases' or 'HumanAnswers', found none");
+    }
+    question.answer = part_ == QuestionPart::kWhole ? string_field(*answer, "Value", where) : std::string();
+  }
+
+  std::string name_;
+  JsonWalker walker_;
+  QuestionPart part_;
+  Place place_ = Place::kStart;
+  bool seen_data_ = false;
+  std::string domain_;
+  std::optional<bool> verified_;
+};
+
+TriviaReader::TriviaReader(const std::filesystem::path& path, const ReadOptions& options, QuestionPart part)
+    : Reader(options), parser_(std::make_unique<Parser>(path, options, part)) {}
+
+TriviaReader::~TriviaReader() = default;
+
+const std::string& TriviaReader::domain() const { return parser_->domain(); }
+
+bool TriviaReader::verified_only() const { return parser_->verified_only(); }
+
+bool TriviaReader::read(TriviaQuestion& question) { return parser_->next(question); }
+
+std::string read_trivia_page(const std::filesystem::path& evidence, const TriviaPage& page) {
+  constexpr std::uint64_t kMostBytes = std::uint64_t{64} << 20;
+  const char* folder = page.source == TriviaPage::Source::kWikipedia ? "wikipedia" : "web";
+  return read_file(ModelFile(evidence / folder, page.file), kMostBytes);
+}
+
+}  // namespace weft::readers
