@@ -13,7 +13,8 @@ A table is a module in examples/science/tables. It has
     NEEDS      paths below the folder that WEFT_DATA names
     cells()    the rows: a dict of settings each, of text and numbers
     run(cell, seed, world)   the figures of a row with one seed, a dict of numbers
-and, where it wants others, SEEDS (how many, 3) and fixed(cell), whether a row is the same with every seed and is computed once.
+and, where it wants others, SEEDS (how many, 3), fixed(cell), whether a row is the same with every seed and is computed once, and GROUP, a
+setting within whose values alone rows are compared.
 
 Every finished cell is one line of examples/science/results/TABLE.jsonl, with its seed, commit, machine and seconds; commit the file.
 """

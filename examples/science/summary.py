@@ -47,6 +47,16 @@ def grouped(table, lines):
     return rows
 
 
+def best_rows(rows, figure, sign, group):
+    """Of each value of the setting `group`, of all rows where it is None, the row with the best mean."""
+    best = {}
+    for cell, figures in rows:
+        name = cell.get(group)
+        if name not in best or sign * statistics.fmean(figures[figure]) > sign * statistics.fmean(best[name][1][figure]):
+            best[name] = (cell, figures)
+    return best
+
+
 def markdown(table, lines):
     """A Markdown table. Its last column says of each row whether it is the best, or cannot be told from the best."""
     rows = grouped(table, lines)
@@ -54,15 +64,16 @@ def markdown(table, lines):
     with_figure = [(cell, figures) for cell, figures in rows if figures.get(table.FIGURE)]
     if not with_figure:
         return f"{table.CLAIM}\n\nNo cell is finished."
-    sign = 1 if table.BETTER == "larger" else -1
-    best_cell, best = max(with_figure, key=lambda row: sign * statistics.fmean(row[1][table.FIGURE]))
+    group = getattr(table, "GROUP", None)
+    best = best_rows(with_figure, table.FIGURE, 1 if table.BETTER == "larger" else -1, group)
     settings = list(dict.fromkeys(name for cell, _ in rows for name in cell))
     names = [table.FIGURE, *dict.fromkeys(name for _, figures in rows for name in figures if name != table.FIGURE)]
     text = [table.CLAIM, "", "| " + " | ".join([*settings, *names, ""]) + " |", "|" + " -- |" * (len(settings) + len(names) + 1)]
     for cell, figures in rows:
         remark = "missing"
         if figures.get(table.FIGURE):
-            apart = told_apart(figures[table.FIGURE], best[table.FIGURE], fixed(cell), fixed(best_cell))
+            best_cell, best_figures = best[cell.get(group)]
+            apart = told_apart(figures[table.FIGURE], best_figures[table.FIGURE], fixed(cell), fixed(best_cell))
             remark = "best" if cell == best_cell else "" if apart else "not told from the best"
         values = [figure(figures[name], fixed(cell)) if figures.get(name) else "" for name in names]
         text.append("| " + " | ".join([*(str(cell.get(name, "")) for name in settings), *values, remark]) + " |")
