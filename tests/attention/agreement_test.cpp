@@ -4,8 +4,10 @@
 #include <gtest/gtest.h>
 #include <torch/csrc/autograd/autograd.h>
 
+#include "attention/cuda/emulated_backend.h"
 #include "attention/random_call.h"
 #include "support/torch_gradcheck.h"
+#include "weft/attention/backends/list.h"
 
 namespace weft::test {
 namespace {
@@ -13,6 +15,7 @@ namespace {
 using attention::Path;
 
 constexpr std::uint64_t kCases = 220;
+constexpr int kEmulatedCases = 25;
 
 struct Answer {
   at::Tensor output;
@@ -110,6 +113,30 @@ TEST(Agreement, PathsEqualTheOracle) {
       return;
     }
   }
+}
+
+// Kernels on emulated lanes are slow: the calls of tiles of 64 with little work.
+TEST(Agreement, KernelsForGpusEqualTheOracle) {
+  const attention::BackendsInUse in_use({&kEmulatedCuda});
+  int found = 0;
+  for (std::uint64_t seed = 0; seed < kCases && found < kEmulatedCases; ++seed) {
+    const RandomCall call(seed);
+    if (call.tile != pattern::Tile{64, 64} || call.batch * call.site.query_length * call.site.key_length > 20000) {
+      continue;
+    }
+    SCOPED_TRACE(seed);
+    ++found;
+    const auto oracle = [&call](const std::vector<at::Tensor>& tensors, const attention::AttentionOptions& options) {
+      return call.oracle(tensors, options);
+    };
+    const bool is_own_alone = !call.layout()->blocks().log_weight.empty() && call.options.positions.not_self;
+    expect_agreement(call, answer_of(oracle, call, at::kDouble), operator_answer(call, Path::kFused, at::kFloat),
+                     is_own_alone ? kOwnAlone : kFloat32, "cuda float32");
+    if (HasFailure()) {
+      return;
+    }
+  }
+  EXPECT_EQ(found, kEmulatedCases);
 }
 
 TEST(Agreement, HalfTypesRoundStorageOnly) {

@@ -12,6 +12,7 @@
 #include <torch/csrc/autograd/autograd.h>
 #include <torch/types.h>
 
+#include "attention/cuda/emulated_backend.h"
 #include "attention/small_calls.h"
 #include "support/expect_error.h"
 #include "weft/attention/backends/blocks/block_attention.h"
@@ -76,6 +77,7 @@ struct Kind {
   bool draws = false;        ///< backends draw other numbers
   bool is_decoding = false;  ///< nobody asks for gradients
   bool is_portable = false;  ///< no other backend has it
+  bool is_of_cpu = false;    ///< that of GPUs has it not
 };
 
 attention::LayoutPtr layout_of_kind(std::int64_t queries = kTokens) {
@@ -136,9 +138,9 @@ const std::vector<Kind> kKinds = {
     {"attention", [](const Tensors& in) { return attended(in); }},
     {"a distance table", with_distances},
     {"row positions", with_positions},
-    {"a relative term", with_relative},
+    {.name = "a relative term", .output = with_relative, .is_of_cpu = true},
     {"permuted parts", permuted},
-    {"a convolution", convolved_rows},
+    {.name = "a convolution", .output = convolved_rows, .is_of_cpu = true},
     {"a causal product", sums_of, false, false, true},
     {"a product that forgets", sums_that_forget, false, false, true},
     {"dropout", [](const Tensors& in) { return attention::seeded_dropout(in.query * in.key + in.value, 0.4, 5); },
@@ -210,6 +212,16 @@ TEST(Backends, AgreeWithEachOther) {
   for (const Kind& kind : kKinds) {
     if (!kind.draws && !kind.is_portable && kernels::chosen_isa() != kernels::InstructionSet::kScalar) {
       const auto found = computed(kind, {&attention::kCpuBackend}, {&attention::kCpuBackend});
+      const auto expected = computed(kind, {&attention::kPortableBackend}, {&attention::kPortableBackend});
+      EXPECT_LT(greatest_gap(found, expected), 2e-4) << kind.name;  // float32 sums in another order
+    }
+  }
+}
+
+TEST(Backends, TheOneForGpusAgreesOverEmulatedKernels) {
+  for (const Kind& kind : kKinds) {
+    if (!kind.draws && !kind.is_portable && !kind.is_of_cpu) {
+      const auto found = computed(kind, {&kEmulatedCuda}, {&kEmulatedCuda});
       const auto expected = computed(kind, {&attention::kPortableBackend}, {&attention::kPortableBackend});
       EXPECT_LT(greatest_gap(found, expected), 2e-4) << kind.name;  // float32 sums in another order
     }

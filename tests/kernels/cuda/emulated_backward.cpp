@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The backward passes on emulated lanes, compiled once for all tests.
-#include "kernels/cuda/emulated_call.h"
 #include "kernels/cuda/emulated_launcher.h"
+#include "kernels/cuda/emulated_passes.h"
 
 namespace weft::test {
 

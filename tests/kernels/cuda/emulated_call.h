@@ -5,15 +5,11 @@
 
 #include <cstdint>
 
-#include "weft/kernels/cuda/device_call.h"
+#include "kernels/cuda/emulated_passes.h"
 #include "weft/kernels/cuda/plan.h"
 #include "weft/kernels/fused/instances.h"
 
 namespace weft::test {
-
-/// Every thread block of every pass of a call.
-void emulate_forward(const kernels::cuda::DeviceCall& call);
-void emulate_backward(const kernels::cuda::DeviceCall& call);
 
 /// Parts of at most so many blocks, from now on; and whether the last call copied rows by cp.async.
 void cut_emulated_parts(std::int64_t longest);

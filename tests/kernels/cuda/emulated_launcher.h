@@ -13,8 +13,8 @@ struct EmulatedLauncher {
   /// One in so many blocks has its accesses checked: all do the same.
   static constexpr std::int64_t kCheckedBlocks = 8;
 
-  template <typename Pass>
-  void launch(const kernels::cuda::DeviceCall& call) {
+  template <typename Pass, typename Call>
+  void launch(const Call& call) {
     const kernels::cuda::Grid grid = Pass::grid(call);
     for (std::int64_t block = 0; block < grid.x * grid.y * grid.z; ++block) {
       EmulatedLanes<Pass::kThreads> lanes(Pass::shared_bytes(call), block % kCheckedBlocks == 0);

@@ -10,7 +10,19 @@
 namespace weft::attention {
 namespace {
 
-kernels::DType dtype_of(at::ScalarType type) {
+at::Tensor with_contiguous_columns(const at::Tensor& tensor) {
+  return tensor.size(3) <= 1 || tensor.stride(3) == 1 ? tensor : tensor.contiguous();
+}
+
+at::Tensor contiguous_if_given(const at::Tensor& tensor) { return tensor.defined() ? tensor.contiguous() : tensor; }
+
+const std::int32_t* memory_of(const at::Tensor& positions) {
+  return positions.defined() ? positions.const_data_ptr<std::int32_t>() : nullptr;
+}
+
+}  // namespace
+
+kernels::DType kernel_dtype(at::ScalarType type) {
   switch (type) {
     case at::kDouble:
       return kernels::DType::kFloat64;
@@ -23,25 +35,13 @@ kernels::DType dtype_of(at::ScalarType type) {
   }
 }
 
-at::Tensor with_contiguous_columns(const at::Tensor& tensor) {
-  return tensor.size(3) <= 1 || tensor.stride(3) == 1 ? tensor : tensor.contiguous();
-}
-
-at::Tensor contiguous_if_given(const at::Tensor& tensor) { return tensor.defined() ? tensor.contiguous() : tensor; }
-
-kernels::Input input_of(const at::Tensor& tensor) {
+kernels::Input kernel_input(const at::Tensor& tensor) {
   return {tensor.const_data_ptr(), tensor.stride(0), tensor.stride(1), tensor.stride(2)};
 }
 
-kernels::Output output_of(const at::Tensor& tensor) {
+kernels::Output kernel_output(const at::Tensor& tensor) {
   return {tensor.mutable_data_ptr(), tensor.stride(0), tensor.stride(1), tensor.stride(2)};
 }
-
-const std::int32_t* memory_of(const at::Tensor& positions) {
-  return positions.defined() ? positions.const_data_ptr<std::int32_t>() : nullptr;
-}
-
-}  // namespace
 
 Forward room_for_results(const Call& call) {
   const at::Tensor& query = call.query;
@@ -54,7 +54,7 @@ KernelCall::KernelCall(const Call& call, const Forward& results)
       key_(with_contiguous_columns(call.key)),
       value_(with_contiguous_columns(call.value)),
       results_{with_contiguous_columns(results.output), results.log_sum_exp.contiguous()} {
-  arguments_.dtype = dtype_of(call.query.scalar_type());
+  arguments_.dtype = kernel_dtype(call.query.scalar_type());
   arguments_.batch = call.query.size(0);
   arguments_.heads = call.query.size(1);
   arguments_.key_heads = call.key.size(1);
@@ -63,10 +63,10 @@ KernelCall::KernelCall(const Call& call, const Forward& results)
   arguments_.head_dim = call.query.size(3);
   arguments_.value_dim = call.value.size(3);
   arguments_.scale = call.scale;
-  arguments_.query = input_of(query_);
-  arguments_.key = input_of(key_);
-  arguments_.value = input_of(value_);
-  arguments_.output = output_of(results_.output);
+  arguments_.query = kernel_input(query_);
+  arguments_.key = kernel_input(key_);
+  arguments_.value = kernel_input(value_);
+  arguments_.output = kernel_output(results_.output);
   arguments_.log_sum_exp = results_.log_sum_exp.mutable_data_ptr();
   arguments_.layout = call.layout->blocks().view();
   arguments_.dropout = call.dropout;
@@ -90,7 +90,7 @@ void KernelCall::point_at_terms(const Call& call) {
     relative_query_ = with_contiguous_columns(call.relative.query);
     const at::Tensor& rows = call.relative.rows;
     relative_rows_ = rows.stride(2) == 1 ? rows : rows.contiguous();
-    arguments_.relative = {input_of(relative_query_),
+    arguments_.relative = {kernel_input(relative_query_),
                            {relative_rows_.const_data_ptr(), 0, relative_rows_.stride(0), relative_rows_.stride(1)},
                            relative_rows_.size(1),
                            call.relative.zero,
@@ -107,10 +107,10 @@ KernelGradients::KernelGradients(const Call& call, const at::Tensor& output_grad
     : output_gradient_(with_contiguous_columns(output_gradient)) {
   const auto room_for = [](const at::Tensor& tensor) { return empty_heads(tensor.sizes(), tensor.options()); };
   results_ = {room_for(call.query), room_for(call.key), room_for(call.value)};
-  arguments_.output_gradient = input_of(output_gradient_);
-  arguments_.query_gradient = output_of(results_.query);
-  arguments_.key_gradient = output_of(results_.key);
-  arguments_.value_gradient = output_of(results_.value);
+  arguments_.output_gradient = kernel_input(output_gradient_);
+  arguments_.query_gradient = kernel_output(results_.query);
+  arguments_.key_gradient = kernel_output(results_.key);
+  arguments_.value_gradient = kernel_output(results_.value);
   if (call.asks_distances) {
     results_.distances = at::empty(call.distances.scores.sizes(), call.distances.scores.options());
     arguments_.distance_gradient = results_.distances.mutable_data_ptr();
@@ -119,7 +119,7 @@ KernelGradients::KernelGradients(const Call& call, const at::Tensor& output_grad
     results_.relative_query = room_for(call.query);
     results_.relative_rows =
         at::empty(call.relative.rows.sizes(), call.query.options().dtype(accumulation_type(call.query)));
-    arguments_.relative_query_gradient = output_of(results_.relative_query);
+    arguments_.relative_query_gradient = kernel_output(results_.relative_query);
     arguments_.relative_rows_gradient = results_.relative_rows.mutable_data_ptr();
   }
 }

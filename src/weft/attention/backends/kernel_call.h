@@ -8,6 +8,11 @@
 
 namespace weft::attention {
 
+kernels::DType kernel_dtype(at::ScalarType type);
+/// A [B, H, N, C] tensor with columns side by side.
+kernels::Input kernel_input(const at::Tensor& tensor);
+kernels::Output kernel_output(const at::Tensor& tensor);
+
 /// Room for the results of a call.
 Forward room_for_results(const Call& call);
 

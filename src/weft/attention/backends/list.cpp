@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "weft/attention/backends/cpu/cpu_backend.h"
+#include "weft/attention/backends/cuda/cuda_backend.h"
 #include "weft/attention/backends/portable/portable_backend.h"
 #include "weft/core/error.h"
 #include "weft/core/joined.h"
@@ -16,7 +17,7 @@
 namespace weft::attention {
 namespace {
 
-constexpr const Backend* kBackends[] = {&kCpuBackend, &kPortableBackend};
+constexpr const Backend* kBackends[] = {&kCpuBackend, &kCudaBackend, &kPortableBackend};
 
 constinit std::span<const Backend* const> backends_in_use = kBackends;
 
