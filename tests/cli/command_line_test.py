@@ -65,7 +65,7 @@ class HelpTest(Case):
     def test_version(self):
         self.assertRegex(weft("--version").stdout, r"^weft \d+\.\d+\.\d+\ncompiled by \S+ .* for LibTorch \d+\.\d+.*\n$")
         found = weft_json("version")
-        self.assertEqual(set(found), {"weft", "libtorch", "cpu", "fast_bfloat16"})
+        self.assertEqual(set(found), {"weft", "libtorch", "cpu", "fast_bfloat16", "gpus"})
 
 
 class MisuseTest(Case):

@@ -36,12 +36,13 @@ std::optional<int> number_in(std::string_view digits) {
 }
 
 int own_gpu() {
-  const std::string rank = environment("LOCAL_RANK").value_or("");
+  const char* variable = environment("LOCAL_RANK") ? "LOCAL_RANK" : "OMPI_COMM_WORLD_LOCAL_RANK";
+  const std::string rank = environment(variable).value_or("");
   if (rank.empty()) {
     return 0;
   }
   const std::optional<int> number = number_in(rank);
-  require(number.has_value(), "LOCAL_RANK must be a whole number from 0 to ", kMostDevices - 1, ", found ",
+  require(number.has_value(), variable, " must be a whole number from 0 to ", kMostDevices - 1, ", found ",
           quote(rank));
   return *number;
 }

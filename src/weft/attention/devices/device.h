@@ -12,8 +12,8 @@
 
 namespace weft::attention {
 
-/// "cpu", "cuda" or "cuda:N" as a device. "cuda" is the GPU of this process's LOCAL_RANK, which torchrun sets, and the
-/// first one without. Errors: kArgument for another name.
+/// "cpu", "cuda" or "cuda:N" as a device. "cuda" is the GPU of this process's LOCAL_RANK, which torchrun sets (mpirun:
+/// OMPI_COMM_WORLD_LOCAL_RANK), and the first one without. Errors: kArgument for another name.
 c10::Device parse_device(std::string_view name);
 
 /// parse_device(), and the device can compute: for CUDA the driver, the GPU and LibTorch's CUDA half are looked at.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one file that sees Gloo. Its own timeout is long: whether a process still lives is the watchdog's to say.
+// The one file that sees Gloo, which sums what lies in the host's memory. Its own timeout is long: whether a process
+// still lives is the watchdog's to say.
 #include "weft/training/processes/gloo_group.h"
 
 #include <c10/util/Logging.h>
@@ -11,12 +12,14 @@
 #include <utility>
 #include <vector>
 
+#include "weft/attention/backends/host_memory.h"
 #include "weft/core/environment.h"
 #include "weft/core/error.h"
 #include "weft/core/one_line.h"
 #include "weft/core/quote.h"
 #include "weft/training/processes/handshake.h"
 #include "weft/training/processes/meeting_point.h"
+#include "weft/training/processes/nccl_sums.h"
 #include "weft/training/processes/watchdog.h"
 
 namespace weft::training {
@@ -109,15 +112,23 @@ class GlooGroup final : public ProcessGroup {
   std::int64_t size() const noexcept override { return place_.size; }
 
   std::function<void()> begin_sum(const at::Tensor& tensor) override {
+    if (!attention::is_in_host_memory(tensor)) {
+      guarded([&] { sums_on(tensor.device()).sum(tensor); });
+      return [] {};  // LibTorch's stream keeps the order
+    }
     std::vector<at::Tensor> tensors = {tensor};
     c10::intrusive_ptr<c10d::Work> work;
     guarded([&] { work = gloo_->allreduce(tensors, c10d::AllreduceOptions()); });
     return [this, work] { guarded([&] { work->wait(); }); };
   }
 
+  // By the host, wherever the tensor is: once a run.
   void copy_from_first(const at::Tensor& tensor) override {
-    std::vector<at::Tensor> tensors = {tensor};
+    std::vector<at::Tensor> tensors = {tensor.to(at::kCPU)};
     guarded([&] { gloo_->broadcast(tensors, c10d::BroadcastOptions())->wait(); });
+    if (!attention::is_in_host_memory(tensor)) {
+      tensor.copy_(tensors.front());
+    }
   }
 
   void announce_failure(const std::string& reason) override {
@@ -127,6 +138,13 @@ class GlooGroup final : public ProcessGroup {
   }
 
  private:
+  NcclSums& sums_on(c10::Device device) {
+    if (!nccl_) {
+      nccl_ = std::make_unique<NcclSums>(*this, device);
+    }
+    return *nccl_;
+  }
+
   // Waits for all to come. One that ended before it came cannot be told from one that is late.
   void meet(const c10::intrusive_ptr<c10d::ProcessGroupGloo::Options>& options) {
     try {
@@ -161,6 +179,7 @@ class GlooGroup final : public ProcessGroup {
   Store store_;    // this run's part of it
   Watchdog watchdog_;
   c10::intrusive_ptr<c10d::ProcessGroupGloo> gloo_;
+  std::unique_ptr<NcclSums> nccl_;  // of tensors on a GPU, from the first one on
 };
 
 }  // namespace
