@@ -4,13 +4,14 @@ import re
 
 from cuda_code import sass
 
-# Passes of 16-bit numbers that multiply nothing on tensor cores: they sum rows, join parts, draw or copy.
-PLAIN = re.compile(r"\d(?:Join|Delta|Keep|Sum)|Elements")
-HALF = re.compile(r"HalfFormat")
+# Passes of formats with tensor cores that multiply nothing on them: they sum rows, join parts, have one query, draw or turn elements.
+PLAIN = re.compile(r"\d(?:Join|Delta|Keep|Sum|Decode)|Elements")
+TENSOR_CORES = re.compile(r"HalfFormat|Tf32Format")
 WGMMA = re.compile(r"Wgmma|Hopper")
 # A pass is named so in the mangled name of its kernel: a length, the name.
 PASS = re.compile(r"\d([A-Z][A-Za-z]*?Pass)(?=I|E|$)")
-ARGUMENTS = re.compile(r"HalfFormatILb([01])|(Float32Format)|L([ib])(\d+)E")
+ARGUMENTS = re.compile(r"HalfFormatILb([01])|(Float32|Tf32)Format|L([ib])(\d+)E")
+SINGLE = {"Float32": "f32", "Tf32": "tf32"}
 
 
 def offences(kernels, warnings, code, architectures):
@@ -26,7 +27,7 @@ def offences(kernels, warnings, code, architectures):
             found.append(f"{architecture}: the library has no machine code for it")
         found.extend(f"{architecture}: {label(name)} is in the log and not in the library" for name in sorted(compiled.keys() - disassembled.keys()))
         if disassembled and not any(is_product(name) for name in disassembled):
-            found.append(f"{architecture}: no kernel multiplies 16-bit numbers")
+            found.append(f"{architecture}: no kernel multiplies on tensor cores")
         for name in sorted(disassembled):
             found.extend(f"{architecture}: {label(name)} {what}" for what in faults(name, compiled.get(name), disassembled[name]))
     return found
@@ -47,7 +48,7 @@ def faults(name, compiled, counts):
 
 
 def is_product(name):
-    return bool(HALF.search(name)) and not PLAIN.search(name)
+    return bool(TENSOR_CORES.search(name)) and not PLAIN.search(name)
 
 
 def label(name):
@@ -57,7 +58,7 @@ def label(name):
         return name
     arguments = []
     for is_bfloat, single, _, number in ARGUMENTS.findall(name):
-        arguments.append("f32" if single else number if number else "bf16" if is_bfloat == "1" else "f16")
+        arguments.append(SINGLE[single] if single else number if number else "bf16" if is_bfloat == "1" else "f16")
     return f"{of[1]}({', '.join(arguments)})" if arguments else of[1]
 
 

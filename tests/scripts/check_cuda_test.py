@@ -67,10 +67,12 @@ class CheckCudaTest(unittest.TestCase):
     def test_products_without_tensor_cores_are_refused(self):
         self.assertEqual(offences(code=CODE.replace("HMMA.16816", "FMUL.16816")),
                          ["sm_90a: ForwardPass(bf16, 1, 0) has no HMMA among its 3 instructions"])
+        single = FORWARD.replace("10HalfFormatILb1EE", "10Tf32Format")
+        self.assertEqual(offences(log_of(single), code_of(single, "FFMA R1, R2, R3, R1")), ["sm_90a: ForwardPass(tf32, 1, 0) has no HMMA among its 1 instructions"])
         wgmma = FORWARD.replace("11ForwardPass", "16WgmmaForwardPass")
         found = offences(LOG.replace(FORWARD, wgmma), CODE.replace(FORWARD, wgmma))
         self.assertEqual(found, ["sm_90a: WgmmaForwardPass(bf16, 1, 0) has no HGMMA among its 3 instructions"])
-        self.assertEqual(offences(log_of(EXACT), code_of(EXACT, "FFMA R1, R2, R3, R1")), ["sm_90a: no kernel multiplies 16-bit numbers"])
+        self.assertEqual(offences(log_of(EXACT), code_of(EXACT, "FFMA R1, R2, R3, R1")), ["sm_90a: no kernel multiplies on tensor cores"])
 
     def test_serialised_products_are_refused(self):
         warning = "ptxas info    : (C7510) Potential Performance Loss: wgmma.mma_async instructions are serialized due to ... in function 'x'\n"

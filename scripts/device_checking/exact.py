@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Output and gradients of the kernels against float64, beside those of PyTorch's attention on the same inputs."""
+import dataclasses
+import random
+
+from . import library as kernels
+
+# The largest error that is allowed, relative to the norm of what is right, whatever PyTorch has: rounding of the result to the dtype and of the
+# weights before the second product (half a unit each), and a quarter of that again for sums. Gradients have one product more.
+MOST = {"bfloat16": (4e-3, 6e-3), "float16": (6e-4, 9e-4), "float32": (2e-6, 6e-6)}
+# Ours over PyTorch's: the same up to the order of sums.
+OVER_RIVAL = 1.1
+
+
+@dataclasses.dataclass(frozen=True)
+class Call:
+    expression: str
+    dtype: str = "bfloat16"
+    batch: int = 1
+    heads: int = 2
+    key_heads: int = 2
+    length: int = 300
+    head_dim: int = 64
+    value_dim: int = 64
+    has_padding: bool = False
+    is_by_rows: bool = False  # [B, N, H, D] in memory
+
+    def __str__(self):
+        return (f"{self.expression} {self.dtype} B{self.batch} H{self.heads}/{self.key_heads} N{self.length} D{self.head_dim}/{self.value_dim}"
+                f"{' padded' if self.has_padding else ''}{' by rows' if self.is_by_rows else ''}")
+
+
+def named_calls(is_small):
+    """Those of which each has something of its own: dtypes, widths, tails, grouped heads, empty rows, weights, long rows, padding, strides."""
+    length = 130 if is_small else 1000
+    for dtype in MOST:
+        yield Call("window(64)", dtype, length=length)
+    yield Call("full", length=length)
+    yield Call("causal & window(left=70)", heads=4, key_heads=2, length=length)
+    yield Call("bigbird(block=16, window=3, random=1, plan=\"uniform\")", length=length, batch=2, has_padding=True)
+    yield Call("window(32) | global(3)", "float16", length=length, is_by_rows=True)
+    yield Call("causal & !window(left=20)", length=length)  # the first rows see nothing
+    yield Call("circle(left=40, right=40)", "float32", length=70)  # steps that meet weigh twice
+    for width in (16, 40) if is_small else (16, 24, 32, 40, 80, 96, 128, 160, 256):
+        yield Call("window(64)", length=length, head_dim=width, value_dim=width)
+    if not is_small:
+        yield Call("full", length=4096, heads=1, key_heads=1)  # parts that are joined
+        yield Call("full", "float16", length=2048, heads=1, key_heads=1)
+        yield Call("window(128) | global(40)", "float32", length=2500)
+
+
+def random_calls(seed, is_small):
+    """Without end."""
+    draw = random.Random(seed)
+    while True:
+        key_heads = draw.choice((1, 2))
+        length = draw.randint(1, 150 if is_small else 1200)
+        width = draw.choice((16, 32, 64)) if is_small else draw.choice((8, 16, 32, 64, 64, 72, 128, 192, 256))
+        size = draw.randint(1, 200)
+        expression = draw.choice((f"window({size})", f"causal & window(left={size})", f"window({size}) | global({draw.randint(1, 70)})", "full",
+                                  f"causal & stride({draw.randint(2, 9)})", f"segment({size})", f"window({size}, dilation=3)"))
+        yield Call(expression, draw.choice(tuple(MOST)), draw.choice((1, 2)), key_heads * draw.choice((1, 3)), key_heads, length, width,
+                   draw.choice((width, 64)), draw.random() < 0.3, draw.random() < 0.3)
+
+
+def tensors(torch, call, device, seed):
+    made = torch.Generator().manual_seed(seed)
+    dtype = getattr(torch, call.dtype)
+
+    def draw(heads, width):
+        if call.is_by_rows:
+            return torch.randn(call.batch, call.length, heads, width, generator=made).to(dtype).to(device).transpose(1, 2)
+        return torch.randn(call.batch, heads, call.length, width, generator=made).to(dtype).to(device)
+
+    query, key, value = draw(call.heads, call.head_dim), draw(call.key_heads, call.head_dim), draw(call.key_heads, call.value_dim)
+    keep = None
+    if call.has_padding:
+        keep = torch.ones(call.batch, call.length, dtype=torch.uint8)
+        keep[-1, call.length * 2 // 3 :] = 0
+        keep = keep.to(device)
+    return query, key, value, draw(call.heads, call.value_dim), keep
+
+
+def reference(torch, query, key, value, output_gradient, counts, keep, dtype):
+    """(output, dQ, dK, dV) of dense attention in `dtype`; rows without edges are zeros. counts [heads, queries, keys]."""
+    leaves = [of.detach().to(dtype).requires_grad_() for of in (query, key, value)]
+    groups = query.shape[1] // key.shape[1]
+    wide_key, wide_value = (of.repeat_interleave(groups, 1) for of in leaves[1:])
+    seen = counts.to(query.device)[None].to(dtype)
+    if keep is not None:
+        seen = seen * keep[:, None, None, :].to(dtype)
+    scores = leaves[0] @ wide_key.transpose(2, 3) * kernels.scale_of(query) + seen.log()
+    weights = torch.where(seen.sum(-1, keepdim=True) > 0, scores, 0).softmax(-1)
+    output = torch.where(seen.sum(-1, keepdim=True) > 0, weights, 0) @ wide_value
+    output.backward(output_gradient.to(dtype))
+    return [output.detach(), *(of.grad for of in leaves)]
+
+
+def rival(torch, query, key, value, output_gradient, counts, keep):
+    """The same by scaled_dot_product_attention in the dtype of the inputs: flash where it can be asked for, else whichever PyTorch takes with a
+    mask. None where a row sees nothing, or an edge counts twice: it has no such thing."""
+    seen = counts.to(query.device)[None] != 0
+    if keep is not None:
+        seen = seen & (keep != 0)[:, None, None, :]
+    if int(counts.max()) > 1 or not bool(seen.any(-1).all()):
+        return None
+    leaves = [of.detach().clone().requires_grad_() for of in (query, key, value)]
+    mask = None if bool(seen.all()) else seen.expand(query.shape[0], query.shape[1], -1, -1)
+    output = torch.nn.functional.scaled_dot_product_attention(*leaves, attn_mask=mask, enable_gqa=query.shape[1] != key.shape[1])
+    output.backward(output_gradient)
+    return [output.detach(), *(of.grad for of in leaves)]
+
+
+def error(found, right):
+    """Relative to the norm; NaN and infinity are as they are."""
+    return float((found.double() - right).norm() / right.norm().clamp_min(1e-30))
+
+
+def check(torch, library, call, device, seed):
+    """{"call", "errors" of output, dQ, dK, dV, "rival", "wrong": what is wrong or None}."""
+    query, key, value, output_gradient, keep = tensors(torch, call, device, seed)
+    counts = library.multiplicity(torch, call.expression, call.heads, call.length, call.length)
+    case = kernels.Case(torch, library, call.expression, query, key, value, key_keep=keep)
+    found = [case.forward().clone(), *(of.clone() for of in case.backward(output_gradient))]
+    again = [case.forward(), *case.backward(output_gradient)]
+    right = reference(torch, query, key, value, output_gradient, counts, keep, torch.float64)
+    errors = [error(*pair) for pair in zip(found, right)]
+    theirs = rival(torch, query, key, value, output_gradient, counts, keep)
+    theirs = None if theirs is None else [error(*pair) for pair in zip(theirs, right)]
+    return {"call": str(call), "errors": errors, "rival": theirs, "wrong": verdict(torch, call, errors, theirs, found, again)}
+
+
+def verdict(torch, call, errors, theirs, found, again):
+    most = MOST[call.dtype]
+    for at, (name, of) in enumerate(zip(("output", "dQ", "dK", "dV"), errors)):
+        if not of <= most[at > 0]:
+            return f"{name} is off by {of:.2e}, at most {most[at > 0]:.0e} is right"
+        if theirs and call.dtype != "float32" and of > OVER_RIVAL * theirs[at] + 1e-5:
+            return f"{name} is off by {of:.2e}, PyTorch's by {theirs[at]:.2e}"
+        if not torch.equal(found[at], again[at]):
+            return f"{name} has other bits when it runs again"
+    return None
+
+
+def not_finite(torch, library, device):
+    """A NaN of a value reaches the queries that see its key, and no other."""
+    call = Call("window(40)", length=200)
+    query, key, value, _, _ = tensors(torch, call, device, 5)
+    clean = kernels.Case(torch, library, call.expression, query, key, value).forward().clone()
+    value[:, :, 100, 3] = float("nan")
+    spoilt = kernels.Case(torch, library, call.expression, query, key, value).forward()
+    at = torch.arange(call.length, device=device)
+    reached = ((at - 100).abs() <= 20)[None, None, :].expand(spoilt.shape[:3])
+    wrong = None
+    if not bool(spoilt[..., 3][reached].isnan().all()):
+        wrong = "a NaN of a value does not reach a query that sees it"
+    elif not torch.equal(spoilt[~reached], clean[~reached]):
+        wrong = "a NaN of a value changes what does not see it"
+    elif not bool(spoilt[..., 4].isfinite().all()):
+        wrong = "a NaN of a value reaches another column"
+    return {"call": "NaN in window(40)", "wrong": wrong}
+
+
+def run(torch, library, device, say, deadline, is_small):
+    """Says a line a check until time() passes `deadline`; random calls fill the time."""
+    import itertools
+    import time
+
+    say({**not_finite(torch, library, device), "part": "exact"})
+    counted = wrong = 0
+    for seed, call in enumerate(itertools.chain(named_calls(is_small), random_calls(1, is_small))):
+        if time.monotonic() > deadline or (is_small and counted >= 12):
+            break
+        found = check(torch, library, call, device, seed)
+        counted += 1
+        wrong += found["wrong"] is not None
+        if found["wrong"] or counted <= 24:
+            say({**found, "part": "exact"})
+    say({"part": "exact", "checked": counted, "wrong_calls": wrong})

@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0
+"""libweft_cuda by ctypes: calls of its kernels with tensors of whichever PyTorch is there. bench/device/device_case.h has the structs."""
+import ctypes
+import math
+
+DTYPES = {"float32": 0, "bfloat16": 2, "float16": 3}  # kernels::DType
+_ALIGNED = 256
+
+
+class Shape(ctypes.Structure):
+    _fields_ = [*((name, ctypes.c_int64) for name in ("batch", "heads", "key_heads", "queries", "keys", "head_dim", "value_dim")),
+                ("dtype", ctypes.c_int32), ("dropout", ctypes.c_float), ("seed", ctypes.c_uint64)]
+
+
+class Tensor(ctypes.Structure):
+    _fields_ = [("data", ctypes.c_void_p), *((name, ctypes.c_int64) for name in ("batch_stride", "head_stride", "row_stride"))]
+
+
+NAMES = ("query", "key", "value", "output", "output_gradient", "query_gradient", "key_gradient", "value_gradient")
+
+
+class Tensors(ctypes.Structure):
+    _fields_ = [*((name, Tensor) for name in NAMES), ("log_sum_exp", ctypes.c_void_p), ("key_keep", ctypes.c_void_p)]
+
+
+class Problem(Exception):
+    """What the library says is wrong, one line."""
+
+
+class Library:
+    """`kernels`: libweft_cuda.so or the emulation of it; `cases`: libweft_device_case.so."""
+
+    def __init__(self, kernels, cases):
+        self.cases = ctypes.CDLL(str(cases))
+        self.kernels = ctypes.CDLL(str(kernels))
+        address, text, size = ctypes.c_void_p, ctypes.c_char_p, ctypes.c_int64
+        for name, result, arguments in (
+            ("weft_case_problem", text, []),
+            ("weft_case_open", address, [text, ctypes.POINTER(Shape)]),
+            ("weft_case_close", None, [address]),
+            ("weft_case_edges", ctypes.c_double, [address]),
+            ("weft_case_tables_bytes", size, [address]),
+            ("weft_case_fill_tables", None, [address, address, address]),
+            ("weft_case_room_bytes", size, [address, ctypes.POINTER(Tensors), ctypes.c_int]),
+            ("weft_case_call", address, [address, ctypes.POINTER(Tensors), address, ctypes.c_int]),
+            ("weft_case_multiplicity", text, [text, size, size, size, address]),
+            ("weft_case_blocks", text, [text, size, size, size, ctypes.c_int32, address]),
+            ("weft_case_call_bytes", ctypes.c_ulong, []),
+        ):
+            function = getattr(self.cases, name)
+            function.restype, function.argtypes = result, arguments
+        for name in ("weft_cuda_forward", "weft_cuda_backward"):
+            function = getattr(self.kernels, name)
+            function.restype, function.argtypes = text, [address, address]
+        self.kernels.weft_cuda_call_bytes.restype = ctypes.c_ulong
+        ours, theirs = self.cases.weft_case_call_bytes(), self.kernels.weft_cuda_call_bytes()
+        if ours != theirs:
+            raise Problem(f"{kernels} has calls of {theirs} bytes and {cases} of {ours}: they are of two builds")
+
+    def multiplicity(self, torch, expression, heads, queries, keys):
+        """uint8 [heads, queries, keys], asked of the pattern pair by pair."""
+        found = torch.empty(heads, queries, keys, dtype=torch.uint8)
+        self._check(self.cases.weft_case_multiplicity(expression.encode(), heads, queries, keys, found.data_ptr()))
+        return found
+
+    def blocks(self, torch, expression, heads, queries, keys, tile):
+        """uint8 [heads, query blocks, key blocks]: 0 no edge, 1 some, 2 all."""
+        found = torch.empty(heads, -(-queries // tile), -(-keys // tile), dtype=torch.uint8)
+        self._check(self.cases.weft_case_blocks(expression.encode(), heads, queries, keys, tile, found.data_ptr()))
+        return found
+
+    @staticmethod
+    def _check(problem):
+        if problem:
+            raise Problem(problem.decode())
+
+
+class Case:
+    """An expression at fixed sizes with its tables on the device of `query`, and calls with tensors of these sizes."""
+
+    def __init__(self, torch, library, expression, query, key, value, dropout=0.0, seed=0, key_keep=None):
+        self.torch, self.library, self.device = torch, library, query.device
+        self.query, self.key, self.value, self.key_keep = query, key, value, key_keep
+        batch, heads, queries, head_dim = query.shape
+        shape = Shape(batch, heads, key.shape[1], queries, key.shape[2], head_dim, value.shape[3], DTYPES[str(query.dtype).removeprefix("torch.")],
+                      dropout, seed)
+        self.opened = library.cases.weft_case_open(expression.encode(), ctypes.byref(shape))
+        if not self.opened:
+            raise Problem(library.cases.weft_case_problem().decode())
+        self.edges = library.cases.weft_case_edges(self.opened) * batch
+        host = torch.empty(library.cases.weft_case_tables_bytes(self.opened), dtype=torch.uint8)
+        self.tables = self._memory(host.numel())
+        library.cases.weft_case_fill_tables(self.opened, host.data_ptr(), self.tables.data_ptr())
+        self.tables.copy_(host)
+        self.output = torch.empty(*query.shape[:3], value.shape[3], dtype=query.dtype, device=self.device)
+        self.log_sum_exp = torch.empty(query.shape[:3], dtype=torch.float32, device=self.device)
+        self.gradients = [torch.empty_like(of, memory_format=torch.contiguous_format) for of in (query, key, value)]
+        self.rooms = {}
+
+    def __del__(self):
+        if getattr(self, "opened", None):
+            self.library.cases.weft_case_close(self.opened)
+
+    def _memory(self, size):
+        """`size` bytes at a multiple of 256."""
+        memory = self.torch.empty(size + _ALIGNED, dtype=self.torch.uint8, device=self.device)
+        first = -memory.data_ptr() % _ALIGNED
+        return memory[first : first + size]
+
+    def _tensors(self, output_gradient=None):
+        of = dict(zip(NAMES, (self.query, self.key, self.value, self.output)))
+        if output_gradient is not None:
+            of |= dict(zip(NAMES[4:], (output_gradient, *self.gradients)))
+        tensors = Tensors(log_sum_exp=self.log_sum_exp.data_ptr(), key_keep=None if self.key_keep is None else self.key_keep.data_ptr())
+        for name, tensor in of.items():
+            if tensor.stride(3) != 1:
+                raise Problem(f"{name} has a last dimension with stride {tensor.stride(3)}; expected 1")
+            setattr(tensors, name, Tensor(tensor.data_ptr(), *tensor.stride()[:3]))
+        return tensors
+
+    def _run(self, function, tensors, is_backward):
+        if is_backward not in self.rooms:
+            self.rooms[is_backward] = self._memory(self.library.cases.weft_case_room_bytes(self.opened, ctypes.byref(tensors), is_backward))
+        call = self.library.cases.weft_case_call(self.opened, ctypes.byref(tensors), self.rooms[is_backward].data_ptr(), is_backward)
+        stream = self.torch.cuda.current_stream().cuda_stream if self.device.type == "cuda" else None
+        self.library._check(function(call, stream))
+
+    def forward(self):
+        self._run(self.library.kernels.weft_cuda_forward, self._tensors(), 0)
+        return self.output
+
+    def backward(self, output_gradient):
+        """(dQ, dK, dV) of the last forward()."""
+        self._run(self.library.kernels.weft_cuda_backward, self._tensors(output_gradient), 1)
+        return self.gradients
+
+    def memory(self):
+        """Bytes on the device besides the tensors of the call: tables, and what long rows leave."""
+        return sum(of.numel() for of in (self.tables, *self.rooms.values()))
+
+    def operations(self, with_backward):
+        """4 D a real edge forwards, 14 D both ways."""
+        return self.edges * self.query.shape[3] * (14 if with_backward else 4)
+
+
+def scale_of(query):
+    return 1.0 / math.sqrt(query.shape[3])

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""transformers' BigBird and Longformer beside the same directories in Weft: random weights, 4,096 tokens, forward, by the program's Python package.
+
+Weft's time has the text's way from tokeniser to result in it, as a user's has; that of transformers begins with ids."""
+import pathlib
+import shutil
+import tempfile
+
+from . import targets, timing
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+TOKENIZERS = ROOT / "tests/fixtures/tokenizers"
+# In bfloat16, over twelve layers with random weights: what hidden states may differ by, relative to their norm.
+MOST_DIFFERENCE = 0.05
+SMALL = {"num_hidden_layers": 2, "hidden_size": 64, "num_attention_heads": 2, "intermediate_size": 128}
+
+
+def big_bird(transformers, sizes):
+    config = transformers.BigBirdConfig(attention_type="block_sparse", vocab_size=50358, **sizes)
+    return transformers.BigBirdModel(config, add_pooling_layer=False), "big_bird"
+
+
+def longformer(transformers, sizes):
+    config = transformers.LongformerConfig(attention_window=512, max_position_embeddings=4098, vocab_size=50265, type_vocab_size=1, **sizes)
+    return transformers.LongformerModel(config, add_pooling_layer=False), "roberta"
+
+
+MODELS = {"big_bird": big_bird, "longformer": longformer}
+
+
+def theirs(torch, model, length, device):
+    """(milliseconds, bytes above the weights)."""
+    model = model.to(device, torch.bfloat16).eval()
+    ids = torch.randint(10, 1000, (1, length), device=device)
+    with torch.no_grad():
+        return timing.milliseconds(torch, lambda: model(ids), device, 7), timing.peak(torch, lambda: model(ids), device)
+
+
+def run(torch, device, say, is_small):
+    """A line a model; where transformers or the package are not there, the line says so."""
+    try:
+        import transformers
+        import weft_attention
+    except ImportError as error:
+        say({"part": "models", "verdict": f"not run: {error}"})
+        return
+    for name, make in MODELS.items():
+        torch.manual_seed(3)
+        model, tokenizer = make(transformers, SMALL if is_small else {})
+        with tempfile.TemporaryDirectory() as folder:
+            model.save_pretrained(folder)
+            shutil.copytree(TOKENIZERS / tokenizer, folder, dirs_exist_ok=True)
+            line = {"part": "models", "model": name}
+            try:
+                say({**line, **compared(torch, weft_attention, model, folder, device, 1024 if is_small else 4096)})
+            except Exception as error:  # noqa: BLE001: whatever it is, the other model is tried
+                say({**line, "verdict": f"not run: {type(error).__name__}: {str(error)[:300]}"})
+
+
+def compared(torch, weft_attention, model, folder, device, length):
+    """Weft on the device is also compared with Weft on the CPU in float32."""
+    settings = {"device": str(device)} if device.type == "cuda" else {}
+    opened = weft_attention.open(folder, dtype="bfloat16", **settings)
+    text = "the " * (length - 2)
+    found, right = (of.encode(text, torch=True).float().cpu() for of in (opened, weft_attention.open(folder)))
+    difference = float((found - right).norm() / right.norm())
+    ours = timing.milliseconds(torch, lambda: opened.encode(text, torch=True), device, 7)
+    forward, memory = theirs(torch, model, len(found), device)
+    ratio = forward / ours
+    wrong = None if difference <= MOST_DIFFERENCE else f"hidden states are off by {difference:.2e} from those of the CPU"
+    return {"length": len(found), "forward": ours, "transformers_forward": forward, "transformers_bytes": memory, "difference": difference,
+            "wrong": wrong, "ratio": ratio, "verdict": targets.verdict(ratio, targets.MODEL_FORWARD, None)}

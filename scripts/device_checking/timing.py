@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Milliseconds of a call on the device: the median of CUDA's events, the better of called and replayed from a graph."""
+import statistics
+import time
+
+
+def milliseconds(torch, work, device, turns=15):
+    if device.type != "cuda":
+        return _by_clock(work, 2)
+    for _ in range(3):
+        work()
+    called = _by_events(torch, work, turns)
+    replayed = _replayed(torch, work, turns)
+    return min(called, replayed) if replayed else called
+
+
+def _by_clock(work, turns):
+    times = []
+    for _ in range(turns):
+        begin = time.perf_counter()
+        work()
+        times.append((time.perf_counter() - begin) * 1e3)
+    return statistics.median(times)
+
+
+def _by_events(torch, work, turns):
+    pairs = [(torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)) for _ in range(turns)]
+    for begin, end in pairs:
+        begin.record()
+        work()
+        end.record()
+    torch.cuda.synchronize()
+    return statistics.median(begin.elapsed_time(end) for begin, end in pairs)
+
+
+def _replayed(torch, work, turns):
+    """None where the work cannot be captured, as what synchronises."""
+    try:
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            work()
+    except RuntimeError:
+        torch.cuda.synchronize()
+        return None
+    graph.replay()
+    return _by_events(torch, graph.replay, turns)
+
+
+def peak(torch, work, device):
+    """Bytes that the work takes above what is there before."""
+    if device.type != "cuda":
+        return 0
+    torch.cuda.synchronize()
+    torch.cuda.reset_peak_memory_stats()
+    before = torch.cuda.memory_allocated()
+    work()
+    torch.cuda.synchronize()
+    return torch.cuda.max_memory_allocated() - before

@@ -1,0 +1,93 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""scripts/device-check on the emulation of the kernels, at tiny sizes: one run; and how it judges times, ends parts and tells what is wrong."""
+import argparse
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(os.environ.get("WEFT_SOURCE_DIR", pathlib.Path(__file__).resolve().parents[2]))
+LIBRARIES = pathlib.Path(os.environ.get("WEFT_BINARY", ROOT / "build/release/bin/weft")).parent.parent / "lib"
+sys.path.insert(0, str(ROOT / "scripts"))
+from device_checking import parent, targets  # noqa: E402
+
+
+def time_of(who, pattern, forward, both, length=targets.LENGTH):
+    return {"who": who, "pattern": pattern, "length": length, "forward": forward, "both": both}
+
+
+class StandIn:
+    """A part that says these lines after its turn came, and then ends so."""
+
+    def __init__(self, folder, body):
+        script = pathlib.Path(folder) / "part.py"
+        script.write_text("import sys, json, time\nsay = lambda line: print(json.dumps(line), flush=True)\n" + body)
+        self.script = script
+
+
+class DeviceCheckTest(unittest.TestCase):
+    def test_targets(self):
+        lines = [time_of("weft", "window", 0.1, 0.4), time_of("flex128", "window", 0.16, 0.5), time_of("weft", "bigbird", 0.1, 0.4),
+                 time_of("flex64", "bigbird", 0.26, None), time_of("cudnn", "dense", 1.8, 6.4), time_of("weft", "dense", 2.25, 8)]
+        found = {line["target"]: line["verdict"] for line in targets.judged(lines)}
+        self.assertEqual(found["window forward over FlexAttention"], "held, and the aim")
+        self.assertEqual(found["window both ways over FlexAttention"], "short by 4%")
+        self.assertEqual(found["BigBird forward over FlexAttention with blocks of 64"], "held")
+        self.assertEqual(found["BigBird both ways over FlexAttention with blocks of 128"], "not run: no time of flex128")
+        self.assertEqual(found["dense blocks forward over cuDNN"], "short by 6%")
+        self.assertEqual(found["Longformer forward over FlexAttention"], "not run: no time of weft")
+        self.assertEqual({line["verdict"] for line in targets.judged([time_of("weft", "window", 1, 1, 4096)])} - {"not run: no time of weft"}, set())
+
+    def given_turns(self, bodies, seconds=20.0):
+        """What a check wrote that gave a turn of half a second to each of these."""
+        with tempfile.TemporaryDirectory() as folder:
+            options = argparse.Namespace(out=folder, seconds=seconds, emulated=True, kernels="k", cases="c", libraries=pathlib.Path(folder))
+            check, before = parent.Check(options), parent.SCRIPT
+            try:
+                for number, body in enumerate(bodies):
+                    parent.SCRIPT = StandIn(folder, body).script
+                    check.give_turn(parent.Part(f"part{number}", [], options, pathlib.Path(folder)), min(0.5, check.left()), 10)
+            finally:
+                parent.SCRIPT = before
+            status = check.close()
+            written = [json.loads(line) for line in (pathlib.Path(folder) / "device-check.jsonl").read_text().splitlines()]
+        return status, written
+
+    def test_parts_that_fail_are_named_and_the_others_run(self):
+        ready = 'say({"ready": True}); sys.stdin.readline()\n'
+        status, written = self.given_turns([
+            'sys.exit("RuntimeError: there is no device\\nsee the manual")',
+            ready + 'print("a word of a library"); say({"part": "exact", "checked": 3}); raise ValueError("lost")',
+            ready + 'say({"part": "speed", "who": "weft"})\n',
+        ])  # fmt: skip
+        self.assertEqual(status, 1)
+        self.assertEqual(written[0]["problem"], "did not begin: RuntimeError: there is no device")
+        self.assertEqual((written[1]["checked"], written[2]["problem"]), (3, "ended with 1: ValueError: lost"))
+        self.assertEqual((written[3]["who"], written[4]["wrong"], written[4]["calls_checked"]), ("weft", 2, 3))
+
+    def test_nothing_checked_is_a_failure(self):
+        self.assertEqual(self.given_turns([])[0], 1)
+        status, written = self.given_turns(['say({"ready": True})'], seconds=0.0)
+        self.assertIn("cut: the 0.0 s are over", written[0]["problem"])
+
+    def test_the_whole_on_the_emulation(self):
+        kernels, cases = LIBRARIES / "libweft_cuda_emulated.so", LIBRARIES / "libweft_device_case.so"
+        with tempfile.TemporaryDirectory() as folder:
+            done = subprocess.run([sys.executable, ROOT / "scripts/device-check", "--emulated", "--kernels", kernels, "--cases", cases, "--out", folder,
+                                   "--seconds", "500"], capture_output=True, text=True)  # fmt: skip
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+            lines = [json.loads(line) for line in (pathlib.Path(folder) / "device-check.jsonl").read_text().splitlines()]
+        checked = [line for line in lines if line.get("errors")]
+        self.assertGreater(len(checked), 8)
+        self.assertEqual([line["wrong"] for line in lines if line.get("wrong") and line["part"] != "end"], [])
+        self.assertEqual({line["part"] for line in lines}, {"facts", "exact", "speed", "flex", "targets", "end"})
+        self.assertTrue(all(line["emulated"] for line in lines))
+        self.assertEqual({line["pattern"] for line in lines if line.get("who") == "weft"}, {"window", "bigbird", "longformer", "dense"})
+
+
+if __name__ == "__main__":
+    unittest.main()
