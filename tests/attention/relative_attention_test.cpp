@@ -366,7 +366,7 @@ TEST(RelativeAttention, WavesAreDroppedByDistanceAndColumn) {
     const Tensors tensors = random_tensors({2, 2, 21, 5}, at::kDouble);
     AttentionContext context;
     context.seed = 77;
-    const std::uint64_t seed = random_bits(context.seed, ~std::uint64_t{0}, 2);
+    const std::uint64_t seed = random_bits(context.seed.number, ~std::uint64_t{0}, 2);
     const auto kept = [&](std::int64_t distance, std::int64_t column) {
       const Philox4 draw = philox(seed, static_cast<std::uint64_t>(column / 4), static_cast<std::uint64_t>(distance));
       return random_unit(draw.value[column % 4]) < static_cast<float>(kShare) ? 0.0 : 1.0 / (1.0 - kShare);

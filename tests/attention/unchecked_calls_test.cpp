@@ -33,13 +33,13 @@ struct DirectCall {
   attention::Results forward() const {
     return attention::forward_operator().call(tensors.query, tensors.key, tensors.value, key_keep, layout.tensors,
                                               layout.sizes, scale, dropout, 0, path, std::nullopt, 0, query_positions,
-                                              key_positions, std::nullopt, true, false);
+                                              key_positions, std::nullopt, true, false, draws);
   }
   attention::GradientResults backward() const {
     return attention::backward_operator().call(output_gradient, tensors.query, tensors.key, tensors.value, output,
                                                log_sum_exp, key_keep, layout.tensors, layout.sizes, scale, dropout, 0,
                                                path, std::nullopt, 0, query_positions, key_positions, std::nullopt,
-                                               true, false, false);
+                                               true, false, draws, false);
   }
   void each_tensor(const std::function<void(at::Tensor&)>& change) {
     for (at::Tensor* tensor : {&tensors.query, &tensors.key, &tensors.value, &output, &output_gradient, &log_sum_exp}) {
@@ -57,6 +57,7 @@ struct DirectCall {
   at::Tensor log_sum_exp;
   double scale = 0.25;
   double dropout = 0.0;
+  std::int64_t draws = 2;
   const char* path = "auto";
 };
 
@@ -129,6 +130,9 @@ TEST(UncheckedCall, PaddingAndNumbersThatDoNotFitAreRefused) {
   expect_refused_everywhere({"key_keep", "[300]"}, padding({2 * kCallLength}, at::kBool));
   expect_refused_everywhere({"key_keep", "bool"}, padding({2, kCallLength}, at::kFloat));
   expect_refused_everywhere({"dropout"}, [](DirectCall& call) { call.dropout = 1.0; });
+  for (const std::int64_t draws : {0, 3}) {
+    expect_refused_everywhere({"draws", std::to_string(draws)}, [&](DirectCall& call) { call.draws = draws; });
+  }
   expect_refused_everywhere({"scale"}, [](DirectCall& call) { call.scale = std::numeric_limits<double>::quiet_NaN(); });
 }
 

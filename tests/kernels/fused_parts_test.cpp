@@ -222,10 +222,13 @@ TEST(MatrixPacker, PanelsAreTransposed) {
   }
 }
 
-TEST(PanelDropout, DrawsWhatSingleRowsDraw) {
-  const kernels::Dropout dropout{0.3F, 11, 2};
+void expect_draws_of_rows(const kernels::Dropout& dropout) {
   std::vector<float> numbers(64 * kPanel, 1.0F);
-  kernels::PanelDropout<Generic>(dropout, 3, 5).apply(numbers.data(), {8, 96, 640, 5, 61});
+  const kernels::PanelDropout<Generic> panel(dropout, 3, 5);
+  const kernels::PanelSpan span{8, 96, 640, 5, 61};
+  kernels::PanelBits<Generic> kept;
+  panel.draw(span, kept);
+  panel.apply(numbers.data(), span, kept);
   for (std::int64_t query = 0; query < kPanel; ++query) {
     kernels::DropoutRow row(dropout, 3, 5, 96 + query);
     for (std::int64_t key = 0; key < 64; ++key) {
@@ -234,6 +237,11 @@ TEST(PanelDropout, DrawsWhatSingleRowsDraw) {
                       touched ? static_cast<float>(row.multiplier(640 + key)) : 1.0F);
     }
   }
+}
+
+TEST(PanelDropout, DrawsWhatSingleRowsDraw) {
+  expect_draws_of_rows({0.3F, 11, 2});
+  expect_draws_of_rows({0.3F, {11, DropoutDraws::kFirst}, 2});
 }
 
 TEST(Shares, CoverEveryItemOnceAndEvenly) {

@@ -4,6 +4,8 @@
 
 #include <array>
 #include <cstring>
+#include <set>
+#include <tuple>
 
 #include "kernels/kernel_case.h"
 #include "weft/kernels/softmax_state.h"
@@ -64,8 +66,8 @@ TEST(Storage, BFloat16RoundsToNearestEven) {
   EXPECT_TRUE(std::isnan(rounded(std::numeric_limits<float>::quiet_NaN())));
 }
 
-TEST(Dropout, DrawsDependOnEveryCoordinateAndOnNothingElse) {
-  const kernels::Dropout dropout{0.5F, 3, 0};
+void expect_draws_of_coordinates(DropoutDraws version) {
+  const kernels::Dropout dropout{0.5F, {3, version}, 0};
   const auto draws = [](const kernels::Dropout& some, std::int64_t batch, std::int64_t head, std::int64_t query) {
     std::vector<bool> kept;
     kept.reserve(256);
@@ -80,23 +82,83 @@ TEST(Dropout, DrawsDependOnEveryCoordinateAndOnNothingElse) {
   EXPECT_NE(base, draws(dropout, 2, 2, 3));
   EXPECT_NE(base, draws(dropout, 1, 1, 3));
   EXPECT_NE(base, draws(dropout, 1, 2, 4));
-  EXPECT_NE(base, draws({0.5F, 4, 0}, 1, 2, 3));
-  EXPECT_NE(base, draws({0.5F, 3, 1}, 1, 2, 3));
+  EXPECT_NE(base, draws({0.5F, {4, version}, 0}, 1, 2, 3));
+  EXPECT_NE(base, draws({0.5F, {3, version}, 1}, 1, 2, 3));
   kernels::DropoutRow backwards(dropout, 1, 2, 3);
   for (std::int64_t key = 255; key >= 0; --key) {
     EXPECT_EQ(backwards.keeps(key), base[static_cast<std::size_t>(key)]);
   }
 }
 
-TEST(Dropout, KeepsTheShareItShould) {
-  std::int64_t kept = 0;
-  for (std::int64_t query = 0; query < 100; ++query) {
-    kernels::DropoutRow row({0.25F, 1, 0}, 0, 0, query);
-    for (std::int64_t key = 0; key < 1000; ++key) {
-      kept += row.keeps(key) ? 1 : 0;
+TEST(Dropout, DrawsDependOnEveryCoordinateAndOnNothingElse) {
+  expect_draws_of_coordinates(DropoutDraws::kFirst);
+  expect_draws_of_coordinates(DropoutDraws::kSecond);
+}
+
+// Resumed runs and other devices draw the same: these are the bits of today, which no version may change.
+TEST(Dropout, DrawsStayWhatTheyWere) {
+  const auto bits = [](DropoutDraws version) {
+    std::uint64_t kept = 0;
+    kernels::DropoutRow row({0.5F, {0x123456789ABCDEF0, version}, 1}, 2, 3, 70000);
+    for (std::int64_t key = 0; key < 64; ++key) {
+      kept |= std::uint64_t{row.keeps(4096 + key) ? 1U : 0U} << key;
+    }
+    return kept;
+  };
+  EXPECT_EQ(bits(DropoutDraws::kFirst), 0xE3AAF10569961624U);
+  EXPECT_EQ(bits(DropoutDraws::kSecond), 0x84E3AAAAA94EAEC6U);
+}
+
+// 32 keys of a query share four draws: each of the numbers must count once.
+TEST(Dropout, NumbersOfADrawServeOneKeyEach) {
+  std::set<std::tuple<std::int64_t, int, int>> taken;
+  for (std::int64_t key = 0; key < 128; ++key) {
+    taken.emplace(kernels::KeyDraws::draw_of(key), kernels::KeyDraws::word_of(key), kernels::KeyDraws::half_of(key));
+    EXPECT_GE(kernels::KeyDraws::draw_of(key), kernels::KeyDraws::first_draw(key));
+    EXPECT_LT(kernels::KeyDraws::draw_of(key), kernels::KeyDraws::end_draw(key + 1));
+  }
+  EXPECT_EQ(taken.size(), 128U);
+  EXPECT_EQ(std::get<0>(*taken.rbegin()), 15);
+}
+
+// Pairs of entries that share a word, a draw, a key or a query are dropped together as often as chance has it, and so
+// are those of neighbouring draws: 1e5 pairs each, five standard deviations.
+TEST(Dropout, EntriesAreIndependent) {
+  constexpr std::int64_t kQueries = 320;
+  constexpr std::int64_t kKeys = 352;
+  std::vector<int> dropped(static_cast<std::size_t>(kQueries * kKeys));
+  for (std::int64_t query = 0; query < kQueries; ++query) {
+    kernels::DropoutRow row({0.25F, 7, 0}, 1, 2, query);
+    for (std::int64_t key = 0; key < kKeys; ++key) {
+      dropped[static_cast<std::size_t>(query * kKeys + key)] = row.keeps(key) ? 0 : 1;
     }
   }
-  EXPECT_NEAR(static_cast<double>(kept) / 1e5, 0.75, 0.007);  // five standard deviations of 1e5 draws
+  for (const std::int64_t apart : {std::int64_t{1}, std::int64_t{2}, std::int64_t{8}, std::int64_t{16},
+                                   std::int64_t{24}, std::int64_t{32}, kKeys, kKeys + 1}) {
+    std::int64_t both = 0;
+    const std::int64_t pairs = kQueries * kKeys - apart;
+    for (std::int64_t at = 0; at < pairs; ++at) {
+      both += dropped[static_cast<std::size_t>(at)] & dropped[static_cast<std::size_t>(at + apart)];
+    }
+    EXPECT_NEAR(static_cast<double>(both) / static_cast<double>(pairs), 0.0625, 0.004) << apart;
+  }
+}
+
+TEST(Dropout, KeepsTheShareItShould) {
+  for (const DropoutDraws version : {DropoutDraws::kFirst, DropoutDraws::kSecond}) {
+    std::int64_t kept = 0;
+    for (std::int64_t query = 0; query < 100; ++query) {
+      kernels::DropoutRow row({0.25F, {1, version}, 0}, 0, 0, query);
+      for (std::int64_t key = 0; key < 1000; ++key) {
+        kept += row.keeps(key) ? 1 : 0;
+      }
+    }
+    EXPECT_NEAR(static_cast<double>(kept) / 1e5, 0.75, 0.007);  // five standard deviations of 1e5 draws
+  }
+  // Rounded to 2^-16, but neither to nothing nor to all.
+  EXPECT_EQ(kernels::half_threshold(0.25F), -32768 + 16384);
+  EXPECT_EQ(kernels::half_threshold(1e-9F), -32767);
+  EXPECT_EQ(kernels::half_threshold(0.9999999F), 32767);
   EXPECT_TRUE(kernels::DropoutRow({0.0F, 1, 0}, 0, 0, 0).keeps(5));
   EXPECT_DOUBLE_EQ(kernels::DropoutRow({0.0F, 1, 0}, 0, 0, 0).multiplier(5), 1.0);
 }

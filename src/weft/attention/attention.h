@@ -11,6 +11,7 @@
 #include <ATen/core/Tensor.h>
 
 #include "weft/attention/layout.h"
+#include "weft/core/dropout_seed.h"
 
 namespace weft::attention {
 
@@ -53,7 +54,7 @@ struct AttentionOptions {
   std::optional<double> scale;  ///< 1 / sqrt(head_dim) when absent
   at::Tensor key_keep;          ///< bool [B, K], false marks a padded key; undefined keeps all
   double dropout = 0.0;         ///< on the probabilities, Philox on (seed, batch, head, query, key)
-  std::uint64_t seed = 0;
+  DropoutSeed seed;
   /// Position bias: floating [H] for ALiBi, where a key d positions away loses slope * d of its score; [2, H] for
   /// BiALiBi, slopes for keys before and behind the query; [3, H] with those for pairs of which one is position 0.
   /// Differentiable. alibi_slopes() has the published ones.

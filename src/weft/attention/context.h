@@ -8,6 +8,7 @@
 
 #include <ATen/core/Tensor.h>
 
+#include "weft/core/dropout_seed.h"
 #include "weft/pattern/site.h"
 
 namespace weft::attention {
@@ -35,7 +36,7 @@ struct AttentionContext {
   at::Tensor key_keep;                    ///< bool [B, K], false marks a padded key; undefined keeps all
   std::vector<pattern::RowBinding> rows;  ///< positions bound to `input` and lengths, one a batch row; empty when none
   std::int64_t query_offset = 0;          ///< position of the first query; keys start at position 0
-  std::uint64_t seed = 0;                 ///< of the dropout in this call; the layer mixes in its number
+  DropoutSeed seed;                       ///< of the dropout in this call; the layer mixes in its number
   bool without_dropout = false;           ///< nothing is dropped out in this call, also in training mode
   std::shared_ptr<AttentionChoices> choices = {};  ///< of one layer; null: nobody computes this call again
   AttentionObserver* observer = nullptr;           ///< not owned; null: nobody watches, which is so but for a profile

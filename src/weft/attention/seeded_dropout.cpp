@@ -16,12 +16,13 @@ using torch::autograd::variable_list;
 /// What of a call is no tensor, and who computes it.
 struct KeptDropout {
   double probability;
-  std::uint64_t seed;
+  DropoutSeed seed;
   const DropoutRow* row;
 };
 
 struct DropoutFunction : torch::autograd::Function<DropoutFunction> {
-  static at::Tensor forward(AutogradContext* context, const at::Tensor& x, double probability, std::uint64_t seed) {
+  static at::Tensor forward(AutogradContext* context, const at::Tensor& x, double probability,
+                            const DropoutSeed& seed) {
     const DropoutCall call{x.contiguous(), probability, seed};
     const DropoutRow& row = backend_for(&Backend::dropout, call, "dropout of elements").dropout;
     context->saved_data["call"] = kept(KeptDropout{probability, seed, &row});
@@ -37,7 +38,7 @@ struct DropoutFunction : torch::autograd::Function<DropoutFunction> {
 
 }  // namespace
 
-at::Tensor seeded_dropout(const at::Tensor& x, double probability, std::uint64_t seed) {
+at::Tensor seeded_dropout(const at::Tensor& x, double probability, const DropoutSeed& seed) {
   return probability <= 0.0 ? x : DropoutFunction::apply(x, probability, seed);
 }
 

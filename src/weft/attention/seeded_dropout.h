@@ -7,11 +7,13 @@
 
 #include <ATen/core/Tensor.h>
 
+#include "weft/core/dropout_seed.h"
+
 namespace weft::attention {
 
 /// Zeroes each element with `probability` and scales the rest by 1 / (1 - probability). CPU: Philox on (seed, element
 /// index), equal on every CPU; other devices: the device's generator under `seed`, equal on that device. Double
 /// backward is an error.
-at::Tensor seeded_dropout(const at::Tensor& x, double probability, std::uint64_t seed);
+at::Tensor seeded_dropout(const at::Tensor& x, double probability, const DropoutSeed& seed);
 
 }  // namespace weft::attention

@@ -25,11 +25,6 @@ using formats::Json;
 // "tune" in ASCII: dropout's seeds are independent of the data's order.
 constexpr std::uint64_t kDropoutStream = 0x74756E65;
 
-std::uint64_t dropout_seed(const RunSettings& settings, std::int64_t step, std::int64_t part) {
-  return random_bits(static_cast<std::uint64_t>(settings.trainer.seed) ^ kDropoutStream,
-                     static_cast<std::uint64_t>(step), static_cast<std::uint64_t>(part));
-}
-
 Json identity_of(const Objective& objective) {
   const EncodedRows& rows = objective.rows(Split::kTraining);
   const std::uint64_t print = random_bits(rows.fingerprint(), objective.fingerprint());
@@ -121,7 +116,7 @@ at::Tensor EncoderTask::loss_of_rows(std::int64_t step, std::int64_t part) {
   MiniBatchOptions options;
   options.padding = padding_;
   options.tokens = objective_->tokens_at_once();
-  options.seed = dropout_seed(settings_, step, part);
+  options.seed = training::dropout_seed(settings_.trainer, kDropoutStream, step, part);
   models::EncoderOutput output;
   output.logits = attention::placed(run_in_mini_batches(*objective_, model_, rows, options), at::kCPU);
   return objective_->loss(output, shown);
@@ -134,7 +129,7 @@ at::Tensor EncoderTask::loss(std::int64_t step, std::int64_t part) {
   TrainingBatch shown;
   const std::vector<TokenRow> rows = show(shown, step, part);
   shown.input = objective_->input(rows, padding_);
-  shown.input.seed = dropout_seed(settings_, step, part);
+  shown.input.seed = training::dropout_seed(settings_.trainer, kDropoutStream, step, part);
   const bool needs_hidden = teacher_ && teacher_->needs_hidden();
   const models::EncoderOutput output = models::placed(
       needs_hidden ? models::forward_with_hidden(*model_, shown.input) : objective_->run(*model_, shown.input),

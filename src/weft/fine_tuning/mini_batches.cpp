@@ -12,7 +12,6 @@
 #include <numeric>
 
 #include "weft/attention/devices/placed.h"
-#include "weft/core/random.h"
 #include "weft/layers/replay/recompute.h"
 
 namespace weft::fine_tuning {
@@ -66,7 +65,7 @@ at::Tensor run_in_mini_batches(const Objective& objective, const models::Encoder
       place[row] = next++;
     }
     models::EncoderInput input = objective.input(own, options.padding);
-    input.seed = random_bits(options.seed, number);
+    input.seed = options.seed.derived(number);
     auto run = [&objective, held = models::EncoderModel(model), input](const at::Tensor& /*nothing*/) mutable {
       return at_least_float(objective.run(*held, input).logits);
     };

@@ -16,7 +16,7 @@ namespace weft::fine_tuning {
 struct MiniBatchOptions {
   Padding padding;
   std::int64_t tokens = 0;  ///< of a mini-batch with its padding; one row always fits
-  std::uint64_t seed = 0;   ///< of all dropout: a mini-batch's follows from it and its number
+  DropoutSeed seed;         ///< of all dropout: a mini-batch's follows from it and its number
   bool replay = true;  ///< of several mini-batches none keeps its graph, each runs again in the backward pass, with
                        ///< the same dropout; false: all keep theirs. The numbers are the same
 };

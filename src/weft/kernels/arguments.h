@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "weft/core/dropout_seed.h"
 #include "weft/core/parallel.h"
 #include "weft/pattern/layout_view.h"
 
@@ -30,7 +31,7 @@ using Output = Array4<void*>;
 /// Philox on (seed, batch, head, query, key): the kept entries are scaled by 1 / (1 - probability).
 struct Dropout {
   float probability = 0.0F;
-  std::uint64_t seed = 0;
+  DropoutSeed seed;
   std::uint64_t offset = 0;
 };
 

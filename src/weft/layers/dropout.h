@@ -12,6 +12,6 @@ using attention::seeded_dropout;
 
 /// An independent seed for one use of dropout: `site` numbers the uses within a layer from 1; 0 is the attention
 /// mechanism's.
-std::uint64_t dropout_seed(std::uint64_t call_seed, std::int64_t layer, std::int64_t site);
+DropoutSeed dropout_seed(const DropoutSeed& call_seed, std::int64_t layer, std::int64_t site);
 
 }  // namespace weft::layers

@@ -9,6 +9,7 @@
 #include <torch/nn/module.h>
 #include <torch/nn/pimpl.h>
 
+#include "weft/core/dropout_seed.h"
 #include "weft/layers/adaptive/embeddings.h"
 #include "weft/layers/axial_positions.h"
 #include "weft/layers/grid_positions.h"
@@ -62,7 +63,7 @@ struct EmbeddingsConfig {
 struct EmbeddingsInput {
   at::Tensor ids;                   ///< int64 [B, N]
   std::int64_t first_position = 0;  ///< of the first column; the others follow
-  std::uint64_t seed = 0;           ///< the call's, for dropout
+  DropoutSeed seed;                 ///< the call's, for dropout
   at::Tensor token_types = {};      ///< int64 [B, N]; undefined: all 0
   at::Tensor shared_tokens = {};    ///< [vocab, hidden], where the config shares them
   at::Tensor keep = {};             ///< bool [B, N], false is padding, for a config with masked_id; undefined: all kept

@@ -21,11 +21,11 @@ FeedForwardImpl::FeedForwardImpl(const BlockConfig& config, const at::TensorOpti
       register_module("down", Linear(config.intermediate_size, config.hidden_size, config.feed_forward_bias, options));
 }
 
-at::Tensor FeedForwardImpl::forward(const at::Tensor& x, std::uint64_t seed) {
+at::Tensor FeedForwardImpl::forward(const at::Tensor& x, const DropoutSeed& seed) {
   const double dropout = is_training() ? dropout_ : 0.0;
   // The holders are copied: a chunk runs again in the backward pass, long after this call.
   auto rows = [up = up, down = down, activation = activation_, dropout](const at::Tensor& part,
-                                                                        std::uint64_t its_seed) mutable {
+                                                                        const DropoutSeed& its_seed) mutable {
     return down(seeded_dropout(up->activated(part, activation), dropout, its_seed));
   };
   if (chunk_ == 0 || x.dim() < 2 || x.size(-2) <= chunk_) {
@@ -34,7 +34,7 @@ at::Tensor FeedForwardImpl::forward(const at::Tensor& x, std::uint64_t seed) {
   const std::vector<at::Tensor> leaves = parameters();
   std::vector<at::Tensor> parts;
   for (const at::Tensor& part : x.split(chunk_, -2)) {
-    const std::uint64_t its_seed = dropout_seed(seed, std::ssize(parts), 1);
+    const DropoutSeed its_seed = dropout_seed(seed, std::ssize(parts), 1);
     parts.push_back(
         recompute([rows, its_seed](const at::Tensor& again) mutable { return rows(again, its_seed); }, part, leaves));
   }

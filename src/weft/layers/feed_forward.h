@@ -18,7 +18,7 @@ class FeedForwardImpl : public torch::nn::Module {
   /// [..., hidden] -> [..., hidden]. In chunks of the config's size over the rows, where it has one: the wide hidden
   /// states of one chunk exist at a time, in the backward pass too, which computes them again. `seed`: of the dropout
   /// inside.
-  at::Tensor forward(const at::Tensor& x, std::uint64_t seed = 0);
+  at::Tensor forward(const at::Tensor& x, const DropoutSeed& seed = {});
 
   Linear up{nullptr};    ///< hidden -> intermediate; twice that for a gated activation, the gate first
   Linear down{nullptr};  ///< intermediate -> hidden

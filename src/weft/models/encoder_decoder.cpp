@@ -143,7 +143,7 @@ at::Tensor EncoderDecoderImpl::step_scores(const at::Tensor& hidden) const {
              : scores(hidden);
 }
 
-layers::Source EncoderDecoderImpl::read_source(const SourceText& text, std::uint64_t seed) {
+layers::Source EncoderDecoderImpl::read_source(const SourceText& text, const DropoutSeed& seed) {
   const EncoderBatch batch = source_batch(config_, text, encoder_->device());
   first_was_global_ = batch.globals.defined() && !text.global_attention_mask.defined();
   layers::Source source;

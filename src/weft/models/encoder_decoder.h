@@ -44,7 +44,7 @@ struct SequencePair {
   at::Tensor decoder_input_ids;            ///< int64 [B, N], the target, shifted right by the caller
   at::Tensor attention_mask = {};          ///< of the source, see SourceText
   at::Tensor decoder_attention_mask = {};  ///< the same for the target
-  std::optional<std::uint64_t> seed =
+  std::optional<DropoutSeed> seed =
       {};  ///< of all dropout in this call; drawn from LibTorch's CPU generator when absent
   at::Tensor global_attention_mask = {};  ///< of the source, see SourceText
   /// Where the target looks in the source: one decoder layer's cross-attention, filled in by the call; null: not asked.
@@ -108,7 +108,7 @@ class EncoderDecoderImpl : public torch::nn::Module {
 
  private:
   std::pair<at::Tensor, at::Tensor> run(const SequencePair& pair);
-  layers::Source read_source(const SourceText& text, std::uint64_t seed);
+  layers::Source read_source(const SourceText& text, const DropoutSeed& seed);
   at::Tensor run_decoder(const at::Tensor& ids, layers::BlockContext& context);
   at::Tensor target_tokens() const;
   at::Tensor head_weight() const;

@@ -25,7 +25,7 @@ namespace weft::models {
 struct EncoderCall {
   EncoderBatch batch;
   StackOutput rows;
-  std::uint64_t seed = 0;
+  DropoutSeed seed;
 };
 
 namespace {

@@ -14,6 +14,7 @@
 #include <torch/nn/module.h>
 #include <torch/nn/pimpl.h>
 
+#include "weft/core/dropout_seed.h"
 #include "weft/formats/config_json.h"
 #include "weft/models/encoder_config.h"
 
@@ -47,7 +48,7 @@ struct EncoderInput {
   at::Tensor attention_mask;  ///< 0 marks padding (also bool); undefined: none. Longformer: 2 marks a global position
   at::Tensor token_type_ids;  ///< undefined: zeros
   at::Tensor global_attention_mask;  ///< longformer: nonzero marks a global position; undefined: the head's own default
-  std::optional<std::uint64_t> seed = {};  ///< of all dropout in this call; from LibTorch's CPU generator when absent
+  std::optional<DropoutSeed> seed = {};  ///< of all dropout in this call; from LibTorch's CPU generator when absent
   at::Tensor pair_places = {};  ///< [B, 2] ([B, C, 2]): in a row of two texts, the place behind the first and that
                                 ///< where the second begins; -1 and -1 in a row of one text. For heads that treat the
                                 ///< texts differently (longformer, big_bird); undefined: these look for separators

@@ -12,6 +12,7 @@
 #include <torch/nn/module.h>
 #include <torch/nn/pimpl.h>
 
+#include "weft/core/dropout_seed.h"
 #include "weft/layers/decoding_state.h"
 #include "weft/layers/linear_cross_entropy.h"
 #include "weft/models/transformer_config.h"
@@ -32,8 +33,8 @@ struct ModelInput {
   at::Tensor input_ids;       ///< int64 [B, N]
   at::Tensor attention_mask;  ///< bool or int64 [B, N], false or 0 marks padding; undefined when there is none
   std::vector<std::vector<std::int64_t>>
-      global_positions;               ///< for each row of the batch, the positions bound to `input`
-  std::optional<std::uint64_t> seed;  ///< of all dropout in this call; drawn from LibTorch's CPU generator when absent
+      global_positions;             ///< for each row of the batch, the positions bound to `input`
+  std::optional<DropoutSeed> seed;  ///< of all dropout in this call; drawn from LibTorch's CPU generator when absent
   /// What the segment before left, of which this call is the next: it takes in its own rows, config().memory_length of
   /// them. Null where a text has no memory. Not with padding.
   std::shared_ptr<layers::SegmentMemory> memory = nullptr;

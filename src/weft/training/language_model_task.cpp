@@ -10,7 +10,6 @@
 #include "weft/checkpoint/model_directory.h"
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
-#include "weft/core/random.h"
 #include "weft/core/system/option_name.h"
 #include "weft/data/resampled_rows.h"
 #include "weft/data/token_source.h"
@@ -153,9 +152,7 @@ data::Batch LanguageModelTask::batch(std::int64_t step, std::int64_t part) const
 
 at::Tensor LanguageModelTask::loss(std::int64_t step, std::int64_t part) {
   const data::Batch shown = batch(step, part);
-  const std::uint64_t seed = random_bits(static_cast<std::uint64_t>(trainer_.seed) ^ kDropoutStream,
-                                         static_cast<std::uint64_t>(step), static_cast<std::uint64_t>(part));
-  models::ModelInput input{shown.input_ids, {}, {}, seed, {}};
+  models::ModelInput input{shown.input_ids, {}, {}, dropout_seed(trainer_, kDropoutStream, step, part), {}};
   if (memory_) {
     input.memory = memory_->begin(step, part, streams_->goes_on(step));
   }

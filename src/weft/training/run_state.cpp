@@ -119,6 +119,8 @@ Json training_json(const TrainerConfig& config, const Task& task) {
 
 TrainerConfig config_from_json(const Json& json, const std::filesystem::path& where) {
   TrainerConfig config;
+  // What a version did that did not record it.
+  config.dropout_draws = static_cast<std::int64_t>(DropoutDraws::kFirst);
   const std::string named = quote(where.native(), 4096);
   if (!json.is_object() || !json.contains("task")) {  // a language model's: its task has no settings but the text's
     std::vector<std::string_view> known;

@@ -32,6 +32,12 @@ std::int64_t parts_per_step(const TrainerConfig& config) {
   return config.gradient_accumulation * std::max<std::int64_t>(config.processes, 1);
 }
 
+DropoutSeed dropout_seed(const TrainerConfig& config, std::uint64_t stream, std::int64_t step, std::int64_t part) {
+  const DropoutSeed of_run(static_cast<std::uint64_t>(config.seed) ^ stream,
+                           static_cast<DropoutDraws>(config.dropout_draws));
+  return of_run.derived(static_cast<std::uint64_t>(step), static_cast<std::uint64_t>(part));
+}
+
 std::string resolved_dtype(const std::string& dtype) {
   if (dtype != "auto") {
     return dtype;

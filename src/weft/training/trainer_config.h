@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "weft/core/dropout_seed.h"
 #include "weft/core/fields.h"
 
 namespace weft::training {
@@ -42,6 +43,7 @@ struct TrainerConfig {
   double clip_norm = 1.0;
   std::string dtype = "auto";
   std::int64_t seed = 0;
+  std::int64_t dropout_draws = static_cast<std::int64_t>(kNewestDraws);
   double bpe_dropout = 0.0;
   double unigram_alpha = 0.0;
   std::int64_t checkpoint_every = 0;
@@ -123,6 +125,9 @@ void TrainerConfig::optimizer_fields(Visitor&& visit) {
       "number format of matrix products: float32 or bfloat16; auto is bfloat16 where this processor is fast at it"}
             .one_of({"auto", "float32", "bfloat16"}));
   visit(Field{"seed", &C::seed, "random seed of initial weights, data order and dropout"}.at_least(0));
+  visit(Field{"dropout_draws", &C::dropout_draws,
+              "which random numbers dropout takes: 2, or 1 for those of runs that earlier versions of Weft began"}
+            .range(1, static_cast<double>(kNewestDraws)));
 }
 
 template <typename Visitor>
@@ -175,6 +180,9 @@ void check_config(const TrainerConfig& config, std::string_view where);
 /// `config` as a run directory keeps it: `auto` decided and processes counted, so that it means the same on every later
 /// day.
 TrainerConfig resolved(TrainerConfig config);
+
+/// The seed of all dropout in the loss of a part; `stream` sets the draws of a task apart from all others.
+DropoutSeed dropout_seed(const TrainerConfig& config, std::uint64_t stream, std::int64_t step, std::int64_t part);
 
 /// "float32" or "bfloat16": what `dtype` (also "auto") means on this machine.
 std::string resolved_dtype(const std::string& dtype);

@@ -66,11 +66,12 @@ EtcLayerImpl::EtcLayerImpl(const EtcConfig& config, std::int64_t layer, const at
   feed_forward_norm = norm_named("feed_forward_norm");
 }
 
-at::Tensor EtcLayerImpl::dropped(const at::Tensor& rows, std::uint64_t seed, std::int64_t site) const {
+at::Tensor EtcLayerImpl::dropped(const at::Tensor& rows, const DropoutSeed& seed, std::int64_t site) const {
   return is_training() && dropout_ > 0.0 ? seeded_dropout(rows, dropout_, dropout_seed(seed, layer_, site)) : rows;
 }
 
-GlobalLocalRows EtcLayerImpl::forward(const GlobalLocalRows& x, const EtcStructure& structure, std::uint64_t seed) {
+GlobalLocalRows EtcLayerImpl::forward(const GlobalLocalRows& x, const EtcStructure& structure,
+                                      const DropoutSeed& seed) {
   const GlobalLocalRows seen = attention->forward(x, structure, dropout_seed(seed, layer_, kProbabilities));
   const at::Tensor tokens = attention_norm(x.tokens + dropped(seen.tokens, seed, kAttention));
   const at::Tensor globals = global_attention_norm(x.globals + dropped(seen.globals, seed, kGlobalAttention));
@@ -103,7 +104,8 @@ EtcEncoderImpl::EtcEncoderImpl(const EtcConfig& config, const at::TensorOptions&
   }
 }
 
-at::Tensor EtcEncoderImpl::embedded(const at::Tensor& rows, Norm& its_norm, std::uint64_t seed, std::int64_t site) {
+at::Tensor EtcEncoderImpl::embedded(const at::Tensor& rows, Norm& its_norm, const DropoutSeed& seed,
+                                    std::int64_t site) {
   const at::Tensor normed = its_norm(rows);
   const auto in_front = std::ssize(layers_);  // no layer has this number
   return is_training() && dropout_ > 0.0 ? seeded_dropout(normed, dropout_, dropout_seed(seed, in_front, site))

@@ -35,7 +35,7 @@ struct EtcInput {
   at::Tensor segments = {};         ///< int64 [B, N]; undefined: all 1
   at::Tensor global_segments = {};  ///< int64 [B, G]; undefined: all 0
   EtcStructure structure = {};
-  std::uint64_t seed = 0;  ///< of dropout
+  DropoutSeed seed;  ///< of dropout
 };
 
 /// a = norm(x + attention(x)) for both inputs, each with a norm of its own; y = norm(a + feed_forward(a)), shared by
@@ -43,7 +43,7 @@ struct EtcInput {
 class EtcLayerImpl : public torch::nn::Module {
  public:
   EtcLayerImpl(const EtcConfig& config, std::int64_t layer, const at::TensorOptions& options);
-  GlobalLocalRows forward(const GlobalLocalRows& x, const EtcStructure& structure, std::uint64_t seed);
+  GlobalLocalRows forward(const GlobalLocalRows& x, const EtcStructure& structure, const DropoutSeed& seed);
 
   GlobalLocalAttention attention{nullptr};
   layers::Norm attention_norm{nullptr};
@@ -52,7 +52,7 @@ class EtcLayerImpl : public torch::nn::Module {
   layers::Norm feed_forward_norm{nullptr};
 
  private:
-  at::Tensor dropped(const at::Tensor& rows, std::uint64_t seed, std::int64_t site) const;
+  at::Tensor dropped(const at::Tensor& rows, const DropoutSeed& seed, std::int64_t site) const;
 
   std::int64_t layer_;
   double dropout_;
@@ -77,7 +77,7 @@ class EtcEncoderImpl : public torch::nn::Module {
 
  private:
   /// What is behind a table: the norm of its input, and dropout.
-  at::Tensor embedded(const at::Tensor& rows, layers::Norm& its_norm, std::uint64_t seed, std::int64_t site);
+  at::Tensor embedded(const at::Tensor& rows, layers::Norm& its_norm, const DropoutSeed& seed, std::int64_t site);
 
   double dropout_;
   std::vector<EtcLayer> layers_;

@@ -87,7 +87,7 @@ GlobalLocalAttentionImpl::GlobalLocalAttentionImpl(const GlobalLocalConfig& conf
 }
 
 GlobalLocalRows GlobalLocalAttentionImpl::forward(const GlobalLocalRows& x, const EtcStructure& structure,
-                                                  std::uint64_t seed) {
+                                                  const DropoutSeed& seed) {
   check_global_local(x, structure, config_.hidden_size);
   const EtcRows tokens = project(query_key_value, without_padding(x.tokens, structure.keep), labels, label_bias);
   Linear& of_globals = config_.shared_projections ? query_key_value : global_query_key_value;

@@ -48,7 +48,7 @@ class GlobalLocalAttentionImpl : public torch::nn::Module {
   /// N and G at least 1. Padding is seen by nobody, whatever it holds, and its rows are zeros; so are rows without an
   /// edge before the output projection. Sums are in float32 for half types. `seed`: of dropout.
   /// Errors: kArgument for other shapes and dtypes.
-  GlobalLocalRows forward(const GlobalLocalRows& x, const EtcStructure& structure = {}, std::uint64_t seed = 0);
+  GlobalLocalRows forward(const GlobalLocalRows& x, const EtcStructure& structure = {}, const DropoutSeed& seed = {});
 
   layers::Linear query_key_value{nullptr};         ///< hidden -> 3 H D
   layers::Linear global_query_key_value{nullptr};  ///< without shared_projections

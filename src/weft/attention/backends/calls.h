@@ -7,6 +7,8 @@
 
 #include <ATen/core/Tensor.h>
 
+#include "weft/core/dropout_seed.h"
+
 namespace weft::attention {
 
 /// base[b, h, n, :] + sum over t of weights[h, t] values[b, h, n + t - taps / 2, :]; beyond the text nothing is added.
@@ -50,7 +52,7 @@ struct DecayedCall {
 struct DropoutCall {
   at::Tensor x;  ///< contiguous
   double probability = 0.0;
-  std::uint64_t seed = 0;
+  DropoutSeed seed;
 };
 
 /// layers::rotate() in layers/rotary.h.

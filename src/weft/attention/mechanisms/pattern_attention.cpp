@@ -14,7 +14,6 @@
 #include "weft/attention/profile/attention_observer.h"
 #include "weft/attention/tensors.h"
 #include "weft/core/error.h"
-#include "weft/core/random.h"
 
 namespace weft::attention {
 namespace {
@@ -116,7 +115,7 @@ at::Tensor PatternAttention::forward(const at::Tensor& query, const at::Tensor& 
   }
   if (is_training() && this->site().dropout > 0 && !context.without_dropout) {
     options.dropout = this->site().dropout;
-    options.seed = random_bits(context.seed, static_cast<std::uint64_t>(this->site().layer));
+    options.seed = context.seed.derived(static_cast<std::uint64_t>(this->site().layer));
   }
   const std::shared_ptr<const StrideParts> strides = strides_for(query, key, context);
   if (strides != nullptr && context.observer == nullptr) {

@@ -36,6 +36,13 @@ const c10::TypedOperatorHandle<BackwardSignature>& backward_operator() {
   return handle;
 }
 
+DropoutSeed seed_of(const Arguments& arguments) {
+  require(arguments.draws == static_cast<std::int64_t>(DropoutDraws::kFirst) ||
+              arguments.draws == static_cast<std::int64_t>(DropoutDraws::kSecond),
+          "attention: draws must be 1 or 2, found ", arguments.draws);
+  return {static_cast<std::uint64_t>(arguments.seed), static_cast<DropoutDraws>(arguments.draws)};
+}
+
 Call call_of(const Arguments& arguments) {
   check_numbers(arguments.scale, arguments.dropout);
   Call call{.query = arguments.query,
@@ -44,7 +51,7 @@ Call call_of(const Arguments& arguments) {
             .key_keep = arguments.key_keep.value_or(at::Tensor()),
             .layout = from_tensors(arguments.layout, arguments.sizes),
             .scale = arguments.scale,
-            .dropout = {static_cast<float>(arguments.dropout), static_cast<std::uint64_t>(arguments.seed), 0},
+            .dropout = {static_cast<float>(arguments.dropout), seed_of(arguments), 0},
             .distances = {arguments.distances.value_or(at::Tensor()), arguments.distance_zero},
             .positions = positions_of(arguments),
             .asks_distances = arguments.asks_distances && arguments.distances.has_value(),
@@ -66,7 +73,7 @@ Arguments arguments_of(const Call& call) {
           .sizes = std::move(layout.sizes),
           .scale = call.scale,
           .dropout = static_cast<double>(call.dropout.probability),
-          .seed = static_cast<std::int64_t>(call.dropout.seed),
+          .seed = static_cast<std::int64_t>(call.dropout.seed.number),
           .path = to_string(call.path),
           .distances = optional(call.distances.scores),
           .distance_zero = call.distances.zero,
@@ -75,15 +82,16 @@ Arguments arguments_of(const Call& call) {
           .first_positions = optional(call.positions.first),
           .causal = call.positions.causal,
           .not_self = call.positions.not_self,
+          .draws = static_cast<std::int64_t>(call.dropout.seed.draws),
           .asks_distances = call.asks_distances};
 }
 
 Forward dispatch_forward(const Arguments& arguments) {
-  auto [output, log_sum_exp] =
-      forward_operator().call(arguments.query, arguments.key, arguments.value, arguments.key_keep, arguments.layout,
-                              arguments.sizes, arguments.scale, arguments.dropout, arguments.seed, arguments.path,
-                              arguments.distances, arguments.distance_zero, arguments.query_positions,
-                              arguments.key_positions, arguments.first_positions, arguments.causal, arguments.not_self);
+  auto [output, log_sum_exp] = forward_operator().call(
+      arguments.query, arguments.key, arguments.value, arguments.key_keep, arguments.layout, arguments.sizes,
+      arguments.scale, arguments.dropout, arguments.seed, arguments.path, arguments.distances, arguments.distance_zero,
+      arguments.query_positions, arguments.key_positions, arguments.first_positions, arguments.causal,
+      arguments.not_self, arguments.draws);
   return {output, log_sum_exp};
 }
 
@@ -92,7 +100,7 @@ Gradients dispatch_backward(const Arguments& arguments, const Forward& forward, 
       output_gradient, arguments.query, arguments.key, arguments.value, forward.output, forward.log_sum_exp,
       arguments.key_keep, arguments.layout, arguments.sizes, arguments.scale, arguments.dropout, arguments.seed,
       arguments.path, arguments.distances, arguments.distance_zero, arguments.query_positions, arguments.key_positions,
-      arguments.first_positions, arguments.causal, arguments.not_self, arguments.asks_distances);
+      arguments.first_positions, arguments.causal, arguments.not_self, arguments.draws, arguments.asks_distances);
   return {query, key, value, distances};
 }
 

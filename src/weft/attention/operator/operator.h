@@ -22,18 +22,18 @@ using GradientResults = std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tenso
 using OptionalTensor = std::optional<at::Tensor>;
 
 /// query, key, value, key_keep, layout, sizes, scale, dropout, seed, path, distances, distance_zero,
-/// query_positions, key_positions, first_positions, causal, not_self -> output, log_sum_exp
+/// query_positions, key_positions, first_positions, causal, not_self, draws -> output, log_sum_exp
 using ForwardSignature = Results(const at::Tensor&, const at::Tensor&, const at::Tensor&, const OptionalTensor&,
                                  at::TensorList, at::IntArrayRef, double, double, std::int64_t, std::string_view,
                                  const OptionalTensor&, std::int64_t, const OptionalTensor&, const OptionalTensor&,
-                                 const OptionalTensor&, bool, bool);
+                                 const OptionalTensor&, bool, bool, std::int64_t);
 /// output_gradient, query, key, value, output, log_sum_exp, the rest, and whether the gradient of `distances` is asked
 /// -> gradients of query, key, value, distances
 using BackwardSignature = GradientResults(const at::Tensor&, const at::Tensor&, const at::Tensor&, const at::Tensor&,
                                           const at::Tensor&, const at::Tensor&, const OptionalTensor&, at::TensorList,
                                           at::IntArrayRef, double, double, std::int64_t, std::string_view,
                                           const OptionalTensor&, std::int64_t, const OptionalTensor&,
-                                          const OptionalTensor&, const OptionalTensor&, bool, bool, bool);
+                                          const OptionalTensor&, const OptionalTensor&, bool, bool, std::int64_t, bool);
 
 const c10::TypedOperatorHandle<ForwardSignature>& forward_operator();
 const c10::TypedOperatorHandle<BackwardSignature>& backward_operator();
@@ -57,8 +57,12 @@ struct Arguments {
   OptionalTensor first_positions;
   bool causal = false;
   bool not_self = false;
-  bool asks_distances = false;  ///< of a backward pass
+  std::int64_t draws = static_cast<std::int64_t>(kNewestDraws);  ///< of dropout: DropoutDraws
+  bool asks_distances = false;                                   ///< of a backward pass
 };
+
+/// What dropout is drawn from. Errors: kArgument for draws that are none.
+DropoutSeed seed_of(const Arguments& arguments);
 
 /// The checked call. Errors: kArgument that names what does not fit.
 Call call_of(const Arguments& arguments);

@@ -22,13 +22,13 @@ constexpr const char* kForwardSchema =
     "attention(Tensor query, Tensor key, Tensor value, Tensor? key_keep, Tensor[] layout, int[] sizes, float scale, "
     "float dropout=0.0, int seed=0, str path='auto', Tensor? distances=None, int distance_zero=0, "
     "Tensor? query_positions=None, Tensor? key_positions=None, Tensor? first_positions=None, bool causal=False, bool "
-    "not_self=False) -> (Tensor output, Tensor log_sum_exp)";
+    "not_self=False, int draws=2) -> (Tensor output, Tensor log_sum_exp)";
 constexpr const char* kBackwardSchema =
     "attention_backward(Tensor output_gradient, Tensor query, Tensor key, Tensor value, Tensor output, "
     "Tensor log_sum_exp, Tensor? key_keep, Tensor[] layout, int[] sizes, float scale, float dropout=0.0, int seed=0, "
     "str path='auto', Tensor? distances=None, int distance_zero=0, Tensor? query_positions=None, Tensor? "
-    "key_positions=None, Tensor? first_positions=None, bool causal=False, bool not_self=False, bool "
-    "asks_distances=False) -> (Tensor query_gradient, Tensor key_gradient, Tensor value_gradient, Tensor "
+    "key_positions=None, Tensor? first_positions=None, bool causal=False, bool not_self=False, int "
+    "draws=2, bool asks_distances=False) -> (Tensor query_gradient, Tensor key_gradient, Tensor value_gradient, Tensor "
     "distance_gradient)";
 
 Forward compute(const Arguments& arguments) { return run_forward(call_of(arguments)); }
@@ -48,6 +48,7 @@ at::Tensor empty_shapes(const at::Tensor& like, const c10::SymInt& heads, const 
 void check_without_layout(const Arguments& arguments) {
   check_tensors(arguments.query, arguments.key, arguments.value, arguments.key_keep.value_or(at::Tensor()));
   check_numbers(arguments.scale, arguments.dropout);
+  seed_of(arguments);
 }
 
 Forward shapes(const Arguments& arguments) {
@@ -101,10 +102,10 @@ Results with_arguments(const at::Tensor& query, const at::Tensor& key, const at:
                        double dropout, std::int64_t seed, std::string_view path, const OptionalTensor& distances,
                        std::int64_t distance_zero, const OptionalTensor& query_positions,
                        const OptionalTensor& key_positions, const OptionalTensor& first_positions, bool causal,
-                       bool not_self) {
+                       bool not_self, std::int64_t draws) {
   const Forward result =
       kWork({query, key, value, key_keep, layout.vec(), sizes.vec(), scale, dropout, seed, std::string(path), distances,
-             distance_zero, query_positions, key_positions, first_positions, causal, not_self});
+             distance_zero, query_positions, key_positions, first_positions, causal, not_self, draws});
   return {result.output, result.log_sum_exp};
 }
 
@@ -116,10 +117,10 @@ GradientResults with_backward_arguments(const at::Tensor& output_gradient, const
                                         std::int64_t seed, std::string_view path, const OptionalTensor& distances,
                                         std::int64_t distance_zero, const OptionalTensor& query_positions,
                                         const OptionalTensor& key_positions, const OptionalTensor& first_positions,
-                                        bool causal, bool not_self, bool asks_distances) {
+                                        bool causal, bool not_self, std::int64_t draws, bool asks_distances) {
   const Gradients result =
       kWork({query, key, value, key_keep, layout.vec(), sizes.vec(), scale, dropout, seed, std::string(path), distances,
-             distance_zero, query_positions, key_positions, first_positions, causal, not_self, asks_distances},
+             distance_zero, query_positions, key_positions, first_positions, causal, not_self, draws, asks_distances},
             {output, log_sum_exp}, output_gradient);
   return {result.query, result.key, result.value, result.distances};
 }

@@ -24,7 +24,6 @@
 #include "weft/attention/permuted/row_order.h"
 #include "weft/attention/tensors.h"
 #include "weft/core/error.h"
-#include "weft/core/random.h"
 
 namespace weft::attention {
 namespace {
@@ -36,7 +35,7 @@ constexpr double kNoScore = -1e30;  // stands for the log-sum-exp of a row that 
 
 Call call_of_part(const PermutedCall& all, std::size_t number) {
   const PermutedPart& part = all.parts[number];
-  const std::uint64_t seed = random_bits(all.seed, static_cast<std::uint64_t>(number));
+  const DropoutSeed seed = all.seed.derived(static_cast<std::uint64_t>(number));
   Call call{.query = rows_at(all.query, part.queries),
             .key = rows_at(all.key, part.keys),
             .value = rows_at(all.value, part.keys),

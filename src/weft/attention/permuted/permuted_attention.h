@@ -32,7 +32,7 @@ struct PermutedCall {
   std::vector<PermutedPart> parts;
   double scale = 1.0;
   double dropout = 0.0;  ///< on the probabilities, drawn for the part and its places
-  std::uint64_t seed = 0;
+  DropoutSeed seed;
 };
 
 /// One softmax over the edges of all parts; a pair of rows that is an edge of several counts as often. [B, H, Q, D_v]

@@ -14,7 +14,6 @@
 #include "weft/checkpoint/encoder_directory.h"
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
-#include "weft/core/random.h"
 #include "weft/core/system/process_rank.h"
 #include "weft/data/resampled_rows.h"
 #include "weft/data/token_source.h"
@@ -70,7 +69,7 @@ using formats::Json;
 
 // "mask" in ASCII: dropout's seeds are independent of the masks and the data's order.
 constexpr std::uint64_t kMaskedDropoutStream = 0x6D61736B;
-constexpr std::uint64_t kSeenDropoutStream = 0x7365656E;  // "seen"
+constexpr std::uint64_t kSeenDropoutStream = 0x7365656E;  // "seen": of a second pass over the same text
 
 // Tokens of text in a window of `context` tokens.
 std::int64_t room_for_text(const models::EncoderConfig& config, const FramedMasking& masking, std::int64_t context) {
@@ -86,13 +85,6 @@ models::EncoderInput input_of(const data::Batch& batch) {
   input.input_ids = batch.input_ids;
   input.unmasked_ids = data::unmasked_ids(batch);
   return input;
-}
-
-// Of the pass over a batch, or with `seen` of a second one over the same text.
-std::uint64_t dropout_seed_of(std::int64_t seed, std::int64_t step, std::int64_t part, bool seen = false) {
-  const std::uint64_t stream = seen ? kSeenDropoutStream : kMaskedDropoutStream;
-  return random_bits(static_cast<std::uint64_t>(seed) ^ stream, static_cast<std::uint64_t>(step),
-                     static_cast<std::uint64_t>(part));
 }
 
 // Scores at the masked places only: a vocabulary is large.
@@ -176,7 +168,7 @@ at::Tensor MaskedTextTask::loss(std::int64_t step, std::int64_t part) {
     return with_contrastive_loss(batch, step, part);
   }
   models::EncoderInput input = input_of(batch);
-  input.seed = dropout_seed_of(trainer_.seed, step, part);
+  input.seed = training::dropout_seed(trainer_, kMaskedDropoutStream, step, part);
   return teacher_ ? teacher_->loss({model_->hidden_states(input), models::scorer_of(*model_)}, batch)
                   : model_->loss(input, {batch.labels, {}, {}});
 }
@@ -184,8 +176,8 @@ at::Tensor MaskedTextTask::loss(std::int64_t step, std::int64_t part) {
 at::Tensor MaskedTextTask::with_contrastive_loss(const data::Batch& batch, std::int64_t step, std::int64_t part) {
   HiddenSentences two = hide_sentences(batch, model_->config(), masking_.mask_id(),
                                        {text_.hidden_sentences, static_cast<std::uint64_t>(trainer_.seed), step, part});
-  two.hidden.seed = dropout_seed_of(trainer_.seed, step, part);
-  two.seen.seed = dropout_seed_of(trainer_.seed, step, part, true);
+  two.hidden.seed = training::dropout_seed(trainer_, kMaskedDropoutStream, step, part);
+  two.seen.seed = training::dropout_seed(trainer_, kSeenDropoutStream, step, part);
   const models::EncoderStates states = model_->states(two.hidden);
   const at::Tensor masked = models::scorer_of(*model_).loss(states.hidden.flatten(0, 1), two.labels.flatten());
   const at::Tensor contrastive =

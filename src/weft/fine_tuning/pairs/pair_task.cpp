@@ -8,7 +8,6 @@
 #include "weft/checkpoint/encoder_decoder/directory.h"
 #include "weft/core/error.h"
 #include "weft/core/files.h"
-#include "weft/core/random.h"
 #include "weft/data/resampled_rows.h"
 #include "weft/fine_tuning/pairs/alignment_loss.h"
 #include "weft/fine_tuning/pairs/pair_measurement.h"
@@ -126,8 +125,7 @@ at::Tensor PairTask::loss(std::int64_t step, std::int64_t part) {
   auto drawn = drawn_step_ == step ? drawn_.extract(part) : decltype(drawn_)::node_type();
   const std::vector<PairRow> rows = drawn ? std::move(drawn.mapped()) : shown(step, part);
   PairBatch batch = pair_batch(rows, model_->config());
-  batch.pair.seed = random_bits(static_cast<std::uint64_t>(settings_.trainer.seed) ^ kPairDropoutStream,
-                                static_cast<std::uint64_t>(step), static_cast<std::uint64_t>(part));
+  batch.pair.seed = training::dropout_seed(settings_.trainer, kPairDropoutStream, step, part);
   if (data_.training.links() == 0) {
     return model_->loss(batch.pair, batch.labels, settings_.trainer.label_smoothing);
   }

@@ -115,7 +115,7 @@ at::Tensor LearnedModules::vectors(models::EncoderModelImpl& model, const models
   // A replay draws what the first pass drew.
   std::optional<models::SeededGenerator> draws;
   if (training && drops_ && input.seed) {
-    draws.emplace(*input.seed);
+    draws.emplace(input.seed->number);
   }
   return tasks::embed_tensor(recipe, hidden, attention::placed(input.attention_mask, hidden.device()), 0, training);
 }

@@ -53,10 +53,11 @@ struct Partials {
   float* table = nullptr;    ///< [B][H][items and their parts][rows * span] of a distance table
 };
 
-/// Dropout as kernels/dropout.h draws it, with its numbers made.
+/// Dropout as kernels/dropout.h draws it with DropoutDraws::kSecond, with its numbers made.
 struct Draws {
   std::uint64_t key = 0;
-  std::uint64_t threshold = 0;  ///< 0: nothing is dropped
+  std::int32_t threshold = 0;
+  bool is_on = false;
   float kept_scale = 1;
 };
 

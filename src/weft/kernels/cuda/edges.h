@@ -11,6 +11,7 @@
 #include "weft/kernels/cuda/products.h"
 #include "weft/kernels/cuda/slices.h"
 #include "weft/kernels/distance_table.h"
+#include "weft/kernels/dropout.h"
 #include "weft/kernels/row_positions.h"
 
 namespace weft::kernels::cuda {
@@ -123,16 +124,19 @@ WEFT_DEVICE float edge_score(const DeviceCall& call, const Place& at, const Met&
              : score + met.weights[kOwnsQueries ? own * kSliceRows + other : other * kSliceRows + own];
 }
 
-/// The draw of four neighbouring keys, of which the first is a multiple of four: kernels/dropout.h.
+/// The draw of eight keys: KeyDraws of kernels/dropout.h.
 WEFT_DEVICE Philox4 draw_of(const DeviceCall& call, const Place& at, std::int64_t query, std::int64_t key) {
-  return philox(call.draws.key, static_cast<std::uint64_t>(query) << 32 | static_cast<std::uint64_t>(key) >> 2,
-                static_cast<std::uint64_t>(at.batch) << 32 | static_cast<std::uint64_t>(at.head));
+  return philox_rounds<KeyDraws::kRounds>(
+      call.draws.key, static_cast<std::uint64_t>(query) << 32 | static_cast<std::uint64_t>(KeyDraws::draw_of(key)),
+      static_cast<std::uint64_t>(at.batch) << 32 | static_cast<std::uint64_t>(at.head));
 }
 /// 0 for a dropped entry.
 WEFT_DEVICE float kept_scale(const DeviceCall& call, const Philox4& draw, std::int64_t key) {
-  const std::uint32_t pair[2] = {(key & 2) == 0 ? draw.value[0] : draw.value[2],
-                                 (key & 2) == 0 ? draw.value[1] : draw.value[3]};
-  return ((key & 1) == 0 ? pair[0] : pair[1]) >= call.draws.threshold ? call.draws.kept_scale : 0.0F;
+  const int word = KeyDraws::word_of(key);  // chosen without an index: an array with one would lie in memory
+  const std::uint32_t pair[2] = {(word & 2) == 0 ? draw.value[0] : draw.value[2],
+                                 (word & 2) == 0 ? draw.value[1] : draw.value[3]};
+  const std::int32_t number = half_of((word & 1) == 0 ? pair[0] : pair[1], KeyDraws::half_of(key));
+  return number >= call.draws.threshold ? call.draws.kept_scale : 0.0F;
 }
 
 /// What dropout multiplies the entries of a block with: of one row (0 or 1) and tile of a thread, both columns.

@@ -185,7 +185,7 @@ class ForwardBlock {
 
   WEFT_DEVICE void drop(int thread, const Met& met) {
     if constexpr (kHasTerms) {
-      if (call_.draws.threshold != 0) {
+      if (call_.draws.is_on) {
         unroll<16>([&](auto pair) {
           const int of_row = pair % 2;
           float kept[2];

@@ -242,7 +242,7 @@ void with_format(DType dtype, const Work& work) {
 
 /// Whether kernels must look at more than bits: distances, positions, log multiplicities, dropout.
 inline bool has_terms(const DeviceCall& call) {
-  return call.attention.distances.scores != nullptr || has_positions(call.attention) || call.draws.threshold != 0 ||
+  return call.attention.distances.scores != nullptr || has_positions(call.attention) || call.draws.is_on ||
          call.has_weights;
 }
 

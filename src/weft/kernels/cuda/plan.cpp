@@ -109,9 +109,8 @@ bool has_aligned_rows(const AttentionArguments& arguments, const AttentionGradie
 }
 
 Draws draws_of(const Dropout& dropout) noexcept {
-  const double probability = dropout.probability;
-  return {dropout.seed + dropout.offset * DropoutRow::kOffsetStep,
-          static_cast<std::uint64_t>(probability * 4294967296.0), static_cast<float>(1.0 / (1.0 - probability))};
+  return {dropout_key(dropout), half_threshold(dropout.probability), dropout.probability > 0.0F,
+          static_cast<float>(1.0 / (1.0 - static_cast<double>(dropout.probability)))};
 }
 
 LayoutCounts counts_of(const pattern::LayoutView& layout) noexcept {

@@ -56,7 +56,7 @@ WorkList work_list(const PlanSize& size, const PlanArrays& arrays) noexcept;
 /// Whether rows of all inputs begin at multiples of 16 bytes, so that cp.async copies them; `gradients` may be empty.
 bool has_aligned_rows(const AttentionArguments& arguments, const AttentionGradients& gradients) noexcept;
 
-/// The numbers of kernels/dropout.h's draws.
+/// The numbers of kernels/dropout.h's draws; kernels have DropoutDraws::kSecond only.
 Draws draws_of(const Dropout& dropout) noexcept;
 
 /// Words of the partial blocks and of the weighted ones, 64 each: `rows` by queries, `columns` by keys. Tiles have 64

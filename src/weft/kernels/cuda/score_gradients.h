@@ -86,7 +86,7 @@ class ScoreGradients {
         const int other = pair / 2 * 8 + own_column(thread);
         float kept[2] = {1, 1};
         if constexpr (kHasTerms) {
-          if (call_.draws.threshold != 0) {
+          if (call_.draws.is_on) {
             kept_pair<kOwnsQueries>(call_, at_, met, own, other, kept);
           }
         }

@@ -211,6 +211,7 @@ class FusedBackward {
   void make_gradients(const Panel& panel, const BlockMask<Isa>& mask, const QueryBlock<Unit>& queries,
                       const RowIndex& first, const PanelSpan& span) noexcept {
     const PanelDropout<Isa> dropout(arguments_.dropout, first.batch, first.head);
+    PanelBits<Isa> kept;
     if (relative_.is_on()) {
       relative_.start();  // what it keeps is of other queries
       relative_.add(first.head, queries.relative_panels, panel, span, probabilities(panel));
@@ -221,14 +222,15 @@ class FusedBackward {
     }
     replace_own_scores(mask, panel, probabilities(panel));
     if (dropout.is_on()) {
-      dropout.apply(score_gradients(panel), span);
+      dropout.draw(span, kept);
+      dropout.apply(score_gradients(panel), span, kept);
     }
     for (std::int64_t vector = 0; vector < panel.vectors; ++vector) {
       differentiate(panel, mask, queries, vector * Isa::kLanes);
     }
     silence_own_scores(mask, panel, score_gradients(panel));
     if (dropout.is_on()) {
-      dropout.apply(probabilities(panel), span);
+      dropout.apply(probabilities(panel), span, kept);
     }
   }
 

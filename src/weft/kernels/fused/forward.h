@@ -153,7 +153,9 @@ class FusedForward {
     update_softmax(rows_, mask, panel, scores);
     const PanelDropout<Isa> dropout(arguments_.dropout, place_.batch, place_.head);
     if (dropout.is_on()) {
-      dropout.apply(scores, span);
+      PanelBits<Isa> kept;
+      dropout.draw(span, kept);
+      dropout.apply(scores, span, kept);
     }
     const Unit* probabilities = pair_keys<Isa, Units>(scores, pairs_.data(), range, panel.vectors);
     product<Isa, Units>({keys.value.columns.from_step(range.begin / Units::kPerUnit), probabilities, kPanel,

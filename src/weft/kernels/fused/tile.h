@@ -29,7 +29,7 @@ inline constexpr int kPanels = kTile / kPanel;
   return count >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << count) - 1;
 }
 
-/// Vectors of queries from `first_query` on, and keys [begin, end) of a block whose first key, a multiple of 4, is
+/// Vectors of queries from `first_query` on, and keys [begin, end) of a block whose first key, a multiple of 64, is
 /// `first_key`.
 struct PanelSpan {
   std::int64_t vectors;

@@ -21,6 +21,8 @@ struct Avx2 {
   using Units = FloatUnits<Avx2>;
   using Vector = __m256;
   using Lanes = __m256;
+  using Words = __m256i;  ///< kLanes numbers of 32 bits
+  using Wide = __m256i;   ///< kLanes / 2 numbers of 64 bits
 
   [[gnu::always_inline]] static Vector zero() noexcept { return _mm256_setzero_ps(); }
   [[gnu::always_inline]] static Vector set(float value) noexcept { return _mm256_set1_ps(value); }
@@ -64,10 +66,36 @@ struct Avx2 {
     return _mm256_blendv_ps(other, value, chosen);
   }
   /// Lanes whose drawn 32 bits are not below the threshold, which is at most 2^32 - 1.
-  [[gnu::always_inline]] static Lanes at_least(const std::uint32_t* drawn, std::uint32_t threshold) noexcept {
-    const __m256i bits = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(drawn));
+  [[gnu::always_inline]] static Lanes at_least(Words drawn, std::uint32_t threshold) noexcept {
     const __m256i bound = _mm256_set1_epi32(static_cast<int>(threshold));
-    return _mm256_castsi256_ps(_mm256_cmpeq_epi32(_mm256_max_epu32(bits, bound), bits));
+    return _mm256_castsi256_ps(_mm256_cmpeq_epi32(_mm256_max_epu32(drawn, bound), drawn));
+  }
+  /// Lanes whose signed numbers are above the limit.
+  [[gnu::always_inline]] static Lanes above(Words words, std::int32_t limit) noexcept {
+    return _mm256_castsi256_ps(_mm256_cmpgt_epi32(words, _mm256_set1_epi32(limit)));
+  }
+  /// The lower halves of the words moved up, zeros below.
+  [[gnu::always_inline]] static Words lower_halves(Words words) noexcept { return _mm256_slli_epi32(words, 16); }
+  /// Bit i from lane i.
+  [[gnu::always_inline]] static std::uint64_t bits_of(Lanes lanes) noexcept {
+    return static_cast<std::uint64_t>(_mm256_movemask_ps(lanes));
+  }
+
+  [[gnu::always_inline]] static Wide wide(std::uint64_t number) noexcept {
+    return _mm256_set1_epi64x(static_cast<long long>(number));
+  }
+  [[gnu::always_inline]] static Wide load_wide(const std::uint64_t* from) noexcept {
+    return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from));
+  }
+  /// Of the lower halves of both.
+  [[gnu::always_inline]] static Wide multiply(Wide a, Wide b) noexcept { return _mm256_mul_epu32(a, b); }
+  [[gnu::always_inline]] static Wide upper(Wide a) noexcept { return _mm256_srli_epi64(a, 32); }
+  [[gnu::always_inline]] static Wide exclusive_or(Wide a, Wide b, Wide c) noexcept {
+    return _mm256_xor_si256(_mm256_xor_si256(b, c), a);
+  }
+  /// Lane 2 i from the lower half of number i of `even`, lane 2 i + 1 from that of `odd`.
+  [[gnu::always_inline]] static Words join(Wide even, Wide odd) noexcept {
+    return _mm256_blend_epi32(even, _mm256_slli_epi64(odd, 32), 0xAA);
   }
 
   /// Bit i: low[i] <= number <= high[i].

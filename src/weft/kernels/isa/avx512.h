@@ -20,6 +20,8 @@ struct Avx512 {
   using Units = FloatUnits<Avx512>;
   using Vector = __m512;
   using Lanes = __mmask16;
+  using Words = __m512i;  ///< kLanes numbers of 32 bits
+  using Wide = __m512i;   ///< kLanes / 2 numbers of 64 bits
 
   [[gnu::always_inline]] static Vector zero() noexcept { return _mm512_setzero_ps(); }
   [[gnu::always_inline]] static Vector set(float value) noexcept { return _mm512_set1_ps(value); }
@@ -54,8 +56,31 @@ struct Avx512 {
     return _mm512_mask_blend_ps(chosen, other, value);
   }
   /// Lanes whose drawn 32 bits are not below the threshold, which is at most 2^32 - 1.
-  [[gnu::always_inline]] static Lanes at_least(const std::uint32_t* drawn, std::uint32_t threshold) noexcept {
-    return _mm512_cmpge_epu32_mask(_mm512_loadu_si512(drawn), _mm512_set1_epi32(static_cast<int>(threshold)));
+  [[gnu::always_inline]] static Lanes at_least(Words drawn, std::uint32_t threshold) noexcept {
+    return _mm512_cmpge_epu32_mask(drawn, _mm512_set1_epi32(static_cast<int>(threshold)));
+  }
+  /// Lanes whose signed numbers are above the limit.
+  [[gnu::always_inline]] static Lanes above(Words words, std::int32_t limit) noexcept {
+    return _mm512_cmpgt_epi32_mask(words, _mm512_set1_epi32(limit));
+  }
+  /// The lower halves of the words moved up, zeros below.
+  [[gnu::always_inline]] static Words lower_halves(Words words) noexcept { return _mm512_slli_epi32(words, 16); }
+  /// Bit i from lane i.
+  [[gnu::always_inline]] static std::uint64_t bits_of(Lanes lanes) noexcept { return lanes; }
+
+  [[gnu::always_inline]] static Wide wide(std::uint64_t number) noexcept {
+    return _mm512_set1_epi64(static_cast<long long>(number));
+  }
+  [[gnu::always_inline]] static Wide load_wide(const std::uint64_t* from) noexcept { return _mm512_loadu_si512(from); }
+  /// Of the lower halves of both.
+  [[gnu::always_inline]] static Wide multiply(Wide a, Wide b) noexcept { return _mm512_mul_epu32(a, b); }
+  [[gnu::always_inline]] static Wide upper(Wide a) noexcept { return _mm512_srli_epi64(a, 32); }
+  [[gnu::always_inline]] static Wide exclusive_or(Wide a, Wide b, Wide c) noexcept {
+    return _mm512_ternarylogic_epi64(a, b, c, 0x96);
+  }
+  /// Lane 2 i from the lower half of number i of `even`, lane 2 i + 1 from that of `odd`.
+  [[gnu::always_inline]] static Words join(Wide even, Wide odd) noexcept {
+    return _mm512_mask_shuffle_epi32(even, 0xAAAA, odd, _MM_PERM_CCAA);
   }
 
   /// Bit i: low[i] <= number <= high[i].

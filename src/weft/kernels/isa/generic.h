@@ -19,6 +19,8 @@ struct Generic {
   using Vector = float __attribute__((vector_size(16)));
   using Lanes = std::int32_t __attribute__((vector_size(16)));  ///< -1 or 0 a lane
   using Bits = std::uint32_t __attribute__((vector_size(16)));
+  using Words = Bits;
+  using Wide = std::uint64_t __attribute__((vector_size(16)));  ///< kLanes / 2 numbers of 64 bits
 
   [[gnu::always_inline]] static Vector zero() noexcept { return Vector{}; }
   [[gnu::always_inline]] static Vector set(float value) noexcept { return Vector{value, value, value, value}; }
@@ -67,10 +69,33 @@ struct Generic {
     return chosen ? value : other;
   }
   /// Lanes whose drawn 32 bits are not below the threshold.
-  [[gnu::always_inline]] static Lanes at_least(const std::uint32_t* drawn, std::uint32_t threshold) noexcept {
-    Bits bits;
-    __builtin_memcpy(&bits, drawn, sizeof bits);
-    return bits >= Bits{threshold, threshold, threshold, threshold};
+  [[gnu::always_inline]] static Lanes at_least(Words drawn, std::uint32_t threshold) noexcept {
+    return drawn >= Words{threshold, threshold, threshold, threshold};
+  }
+  /// Lanes whose signed numbers are above the limit.
+  [[gnu::always_inline]] static Lanes above(Words words, std::int32_t limit) noexcept {
+    return std::bit_cast<Lanes>(words) > Lanes{limit, limit, limit, limit};
+  }
+  /// The lower halves of the words moved up, zeros below.
+  [[gnu::always_inline]] static Words lower_halves(Words words) noexcept { return words << 16; }
+  /// Bit i from lane i.
+  [[gnu::always_inline]] static std::uint64_t bits_of(Lanes lanes) noexcept {
+    const Lanes each = lanes & Lanes{1, 2, 4, 8};
+    return static_cast<std::uint64_t>(each[0] | each[1] | each[2] | each[3]);
+  }
+
+  [[gnu::always_inline]] static Wide wide(std::uint64_t number) noexcept { return Wide{number, number}; }
+  [[gnu::always_inline]] static Wide load_wide(const std::uint64_t* from) noexcept { return Wide{from[0], from[1]}; }
+  /// Of the lower halves of both.
+  [[gnu::always_inline]] static Wide multiply(Wide a, Wide b) noexcept {
+    return Wide{(a[0] & 0xFFFFFFFF) * (b[0] & 0xFFFFFFFF), (a[1] & 0xFFFFFFFF) * (b[1] & 0xFFFFFFFF)};
+  }
+  [[gnu::always_inline]] static Wide upper(Wide a) noexcept { return a >> 32; }
+  [[gnu::always_inline]] static Wide exclusive_or(Wide a, Wide b, Wide c) noexcept { return a ^ b ^ c; }
+  /// Lane 2 i from the lower half of number i of `even`, lane 2 i + 1 from that of `odd`.
+  [[gnu::always_inline]] static Words join(Wide even, Wide odd) noexcept {
+    return Words{static_cast<std::uint32_t>(even[0]), static_cast<std::uint32_t>(odd[0]),
+                 static_cast<std::uint32_t>(even[1]), static_cast<std::uint32_t>(odd[1])};
   }
 
   /// Bit i: low[i] <= number <= high[i].

@@ -24,7 +24,7 @@ class EmbeddedCompanions : public CompanionSource {
   Rows first(const at::Tensor& text, const CompanionInput* input, BlockContext& context) override {
     const auto* const given = dynamic_cast<const EtcCompanions*>(input);
     require(given != nullptr, "a model with global tokens was called without any");
-    const std::uint64_t seed = dropout_seed(context.attention.seed, kEmbeddingsLayer, kCompanionSite);
+    const DropoutSeed seed = dropout_seed(context.attention.seed, kEmbeddingsLayer, kCompanionSite);
     context.attention.companions = given->ids.size(1);
     context.attention.structure = given->structure;
     return {embeddings_(EmbeddingsInput{.ids = given->ids, .seed = seed, .token_types = given->token_types}), text};

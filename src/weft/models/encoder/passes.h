@@ -15,7 +15,7 @@ namespace weft::models {
 
 /// What one call asks of the stack beyond its batch.
 struct PassCall {
-  std::uint64_t seed = 0;  ///< of all dropout
+  DropoutSeed seed;        ///< of all dropout
   bool recompute = false;  ///< blocks run again in the backward pass
 };
 

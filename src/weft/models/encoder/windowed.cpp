@@ -5,7 +5,6 @@
 #include "weft/attention/global_projection.h"
 #include "weft/attention/profile/global_rows.h"
 #include "weft/core/error.h"
-#include "weft/core/random.h"
 #include "weft/layers/attention/self_attention.h"
 
 namespace weft::models {
@@ -50,7 +49,7 @@ at::Tensor WindowedAttention::attend(const layers::Heads& heads, const at::Tenso
   options.key_keep = context.attention.key_keep;
   if (is_training() && config().attention_dropout > 0) {
     options.dropout = config().attention_dropout;
-    options.seed = random_bits(context.attention.seed, static_cast<std::uint64_t>(config().layer));
+    options.seed = context.attention.seed.derived(static_cast<std::uint64_t>(config().layer));
   }
   return attention::with_global_rows(mixed, x, context.attention.rows, projection, options);
 }

@@ -136,24 +136,25 @@ EncoderHeadImpl::EncoderHeadImpl(const EncoderConfig& config, Head head, const H
   }
 }
 
-at::Tensor EncoderHeadImpl::drop(const at::Tensor& x, double probability, std::uint64_t seed, std::int64_t site) const {
+at::Tensor EncoderHeadImpl::drop(const at::Tensor& x, double probability, const DropoutSeed& seed,
+                                 std::int64_t site) const {
   return is_training() ? layers::seeded_dropout(x, probability, layers::dropout_seed(seed, kHeadLayer, site)) : x;
 }
 
-at::Tensor EncoderHeadImpl::pooled(const at::Tensor& hidden, std::uint64_t seed) {
+at::Tensor EncoderHeadImpl::pooled(const at::Tensor& hidden, const DropoutSeed& seed) {
   const at::Tensor first = pooler(drop(hidden.select(1, 0), plan_.pooler_dropout, seed, 3));
   return activated(first, plan_.pooler_activation);
 }
 
-at::Tensor EncoderHeadImpl::deep_scores(const at::Tensor& x, std::uint64_t seed) {
+at::Tensor EncoderHeadImpl::deep_scores(const at::Tensor& x, const DropoutSeed& seed) {
   return projection(drop(at::leaky_relu(dense(x)), plan_.class_dropout, seed, 1));
 }
 
-at::Tensor EncoderHeadImpl::transformed(const at::Tensor& x, double dropout, std::uint64_t seed) {
+at::Tensor EncoderHeadImpl::transformed(const at::Tensor& x, double dropout, const DropoutSeed& seed) {
   return drop(norm(dense->activated(x, layers::parse_activation(plan_.vocabulary_activation))), dropout, seed, 1);
 }
 
-at::Tensor EncoderHeadImpl::tags(const at::Tensor& hidden, std::uint64_t seed) {
+at::Tensor EncoderHeadImpl::tags(const at::Tensor& hidden, const DropoutSeed& seed) {
   switch (plan_.classifier) {
     case Classifier::kRelay:
       return deep_scores(hidden, seed);
@@ -164,7 +165,7 @@ at::Tensor EncoderHeadImpl::tags(const at::Tensor& hidden, std::uint64_t seed) {
   }
 }
 
-at::Tensor EncoderHeadImpl::choices(const StackOutput& rows, const at::Tensor& keep, std::uint64_t seed) {
+at::Tensor EncoderHeadImpl::choices(const StackOutput& rows, const at::Tensor& keep, const DropoutSeed& seed) {
   switch (plan_.classifier) {
     case Classifier::kRelay:
       return classes(rows, keep, seed);
@@ -178,7 +179,7 @@ at::Tensor EncoderHeadImpl::choices(const StackOutput& rows, const at::Tensor& k
   }
 }
 
-at::Tensor EncoderHeadImpl::classes(const StackOutput& rows, const at::Tensor& keep, std::uint64_t seed) {
+at::Tensor EncoderHeadImpl::classes(const StackOutput& rows, const at::Tensor& keep, const DropoutSeed& seed) {
   const at::Tensor& hidden = rows.hidden;
   if (plan_.classifier == Classifier::kRelay) {
     return deep_scores(relay_and_largest(rows, keep), seed);
@@ -196,7 +197,7 @@ at::Tensor EncoderHeadImpl::classes(const StackOutput& rows, const at::Tensor& k
   }
 }
 
-at::Tensor EncoderHeadImpl::class_scores(const at::Tensor& x, std::uint64_t seed) {
+at::Tensor EncoderHeadImpl::class_scores(const at::Tensor& x, const DropoutSeed& seed) {
   if (plan_.classifier == Classifier::kTransformed) {
     return projection(transformed(x, plan_.class_dropout, seed));
   }
@@ -204,7 +205,7 @@ at::Tensor EncoderHeadImpl::class_scores(const at::Tensor& x, std::uint64_t seed
   return projection(drop(activated(deep, plan_.class_activation), plan_.class_dropout, seed, 2));
 }
 
-at::Tensor EncoderHeadImpl::answers(const at::Tensor& hidden, const at::Tensor& question, std::uint64_t seed) {
+at::Tensor EncoderHeadImpl::answers(const at::Tensor& hidden, const at::Tensor& question, const DropoutSeed& seed) {
   if (plan_.classifier == Classifier::kTransformed) {
     return projection(transformed(hidden, plan_.answer_dropout, seed));
   }
@@ -226,7 +227,7 @@ VocabularyScorer EncoderHeadImpl::scorer(const at::Tensor& embedding) const {
 }
 
 EncoderOutput EncoderHeadImpl::forward(const StackOutput& rows, const EncoderBatch& batch, const at::Tensor& embedding,
-                                       std::uint64_t seed) {
+                                       const DropoutSeed& seed) {
   const at::Tensor& hidden = rows.hidden;
   EncoderOutput output;
   switch (head_) {

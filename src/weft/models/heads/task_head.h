@@ -24,7 +24,7 @@ class EncoderHeadImpl : public torch::nn::Module {
 
   /// What the stack gives for `batch`, the token embedding [V, D], the call's dropout seed.
   EncoderOutput forward(const StackOutput& rows, const EncoderBatch& batch, const at::Tensor& embedding,
-                        std::uint64_t seed);
+                        const DropoutSeed& seed);
   /// What scores hidden states for a masked-LM head.
   VocabularyScorer scorer(const at::Tensor& embedding) const;
   const HeadPlan& plan() const noexcept { return plan_; }
@@ -40,19 +40,19 @@ class EncoderHeadImpl : public torch::nn::Module {
   at::Tensor bias;                            ///< [V]
 
  private:
-  at::Tensor pooled(const at::Tensor& hidden, std::uint64_t seed);
-  at::Tensor classes(const StackOutput& rows, const at::Tensor& keep, std::uint64_t seed);
+  at::Tensor pooled(const at::Tensor& hidden, const DropoutSeed& seed);
+  at::Tensor classes(const StackOutput& rows, const at::Tensor& keep, const DropoutSeed& seed);
   /// Of kDense and kTransformed, for each row of x [..., D].
-  at::Tensor class_scores(const at::Tensor& x, std::uint64_t seed);
-  at::Tensor tags(const at::Tensor& hidden, std::uint64_t seed);
+  at::Tensor class_scores(const at::Tensor& x, const DropoutSeed& seed);
+  at::Tensor tags(const at::Tensor& hidden, const DropoutSeed& seed);
   /// One score a row.
-  at::Tensor choices(const StackOutput& rows, const at::Tensor& keep, std::uint64_t seed);
+  at::Tensor choices(const StackOutput& rows, const at::Tensor& keep, const DropoutSeed& seed);
   /// Of kTransformed, what the projection sees of x [..., D].
-  at::Tensor transformed(const at::Tensor& x, double dropout, std::uint64_t seed);
+  at::Tensor transformed(const at::Tensor& x, double dropout, const DropoutSeed& seed);
   /// Of kRelay, for each row of x [..., D].
-  at::Tensor deep_scores(const at::Tensor& x, std::uint64_t seed);
-  at::Tensor answers(const at::Tensor& hidden, const at::Tensor& question, std::uint64_t seed);
-  at::Tensor drop(const at::Tensor& x, double probability, std::uint64_t seed, std::int64_t site) const;
+  at::Tensor deep_scores(const at::Tensor& x, const DropoutSeed& seed);
+  at::Tensor answers(const at::Tensor& hidden, const at::Tensor& question, const DropoutSeed& seed);
+  at::Tensor drop(const at::Tensor& x, double probability, const DropoutSeed& seed, std::int64_t site) const;
 
   Head head_;
   HeadPlan plan_;

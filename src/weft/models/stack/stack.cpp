@@ -174,7 +174,7 @@ std::int64_t parameter_count(const torch::nn::Module& model) {
   return count;
 }
 
-std::uint64_t draw_seed() {
+DropoutSeed draw_seed() {
   const at::Tensor draw =
       at::randint(std::numeric_limits<std::int64_t>::max(), {1}, at::TensorOptions().dtype(at::kLong));
   return static_cast<std::uint64_t>(draw.item<std::int64_t>());

@@ -81,6 +81,6 @@ std::int64_t parameter_count(const torch::nn::Module& model);
 
 /// The seed of all dropout in a call that names none, from LibTorch's CPU generator, so that at::manual_seed governs
 /// it.
-std::uint64_t draw_seed();
+DropoutSeed draw_seed();
 
 }  // namespace weft::models

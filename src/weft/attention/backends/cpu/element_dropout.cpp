@@ -9,16 +9,25 @@
 #include <algorithm>
 
 #include "weft/core/random.h"
+#include "weft/kernels/dropout.h"
 #include "weft/kernels/element_dropout.h"
 
 namespace weft::attention {
 namespace {
 
-constexpr std::int64_t kGroup = 4;  // elements drawn by one Philox call
-constexpr std::int64_t kGroupsOfATask = 4096;
+// Threads take whole blocks, which are whole draws of either kind. A thread takes some 10 us for so many: waking it
+// costs about as much.
+constexpr std::int64_t kBlock = kernels::kElementBlock;
+constexpr std::int64_t kBlocksOfATask = 256;
+
+template <typename Work>
+void each_share(std::int64_t count, const Work& work) {
+  at::parallel_for(0, (count + kBlock - 1) / kBlock, kBlocksOfATask,
+                   [&](std::int64_t begin, std::int64_t end) { work(begin * kBlock, std::min(end * kBlock, count)); });
+}
 
 // In vectors, where there are kernels for this processor and number format; drop_elements() below is their reference.
-bool drop_in_vectors(const at::Tensor& input, at::Tensor& output, float probability, std::uint64_t seed) {
+bool drop_in_vectors(const at::Tensor& input, at::Tensor& output, float probability, const DropoutSeed& seed) {
   const bool half = input.scalar_type() == at::kBFloat16;
   const kernels::DType dtype = half ? kernels::DType::kBFloat16 : kernels::DType::kFloat32;
   const kernels::InstructionSet isa = kernels::chosen_isa();
@@ -33,36 +42,47 @@ bool drop_in_vectors(const at::Tensor& input, at::Tensor& output, float probabil
                                       .seed = seed,
                                       .probability = probability,
                                       .scale = half ? static_cast<float>(at::BFloat16(scale)) : scale};
-  const std::int64_t bytes = kGroup * input.element_size();
-  at::parallel_for(0, (whole.count + kGroup - 1) / kGroup, kGroupsOfATask, [&](std::int64_t begin, std::int64_t end) {
+  each_share(whole.count, [&](std::int64_t begin, std::int64_t end) {
     kernels::ElementDropout share = whole;
-    share.input = static_cast<const char*>(whole.input) + begin * bytes;
-    share.output = static_cast<char*>(whole.output) + begin * bytes;
-    share.count = std::min(end * kGroup, whole.count) - begin * kGroup;
-    share.first_group = static_cast<std::uint64_t>(begin);
+    share.input = static_cast<const char*>(whole.input) + begin * input.element_size();
+    share.output = static_cast<char*>(whole.output) + begin * input.element_size();
+    share.count = end - begin;
+    share.first = begin;
     kernels::drop_elements(isa, share);
   });
   return true;
 }
 
-template <typename Scalar>
-void drop_group(const Scalar* input, Scalar* output, std::int64_t count, const Philox4& draw, float probability) {
-  const float scale = 1.0F / (1.0F - probability);
-  for (std::int64_t i = 0; i < count; ++i) {
-    const bool kept = random_unit(draw.value[i]) >= probability;
-    output[i] = kept ? static_cast<Scalar>(input[i] * static_cast<Scalar>(scale)) : Scalar(0);
+/// Which elements stay, one after the other.
+class Draws {
+ public:
+  Draws(float probability, const DropoutSeed& seed) : probability_(probability), seed_(seed) {}
+
+  bool keeps(std::int64_t element) const {
+    if (seed_.draws == DropoutDraws::kFirst) {
+      const Philox4 draw = philox(seed_.number, static_cast<std::uint64_t>(element / 4), 0);
+      return random_unit(draw.value[element % 4]) >= probability_;
+    }
+    using Numbers = kernels::ElementDraws;
+    const Philox4 draw = philox_rounds<kernels::KeyDraws::kRounds>(seed_.number, Numbers::draw_of(element), 0);
+    const std::uint32_t word = draw.value[Numbers::word_of(element)];
+    return probability_ < 1.0F &&
+           kernels::half_of(word, Numbers::half_of(element)) >= kernels::half_threshold(probability_);
   }
-}
+
+ private:
+  float probability_;
+  DropoutSeed seed_;
+};
 
 template <typename Scalar>
-void drop_elements(const Scalar* input, Scalar* output, std::int64_t count, float probability, std::uint64_t seed) {
-  const std::int64_t groups = (count + kGroup - 1) / kGroup;
-  at::parallel_for(0, groups, kGroupsOfATask, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t group = begin; group < end; ++group) {
-      const std::int64_t first = group * kGroup;
-      // Element i takes word i % 4 of the draw with counter i / 4, whichever thread comes to it.
-      const Philox4 draw = philox(seed, static_cast<std::uint64_t>(group), 0);
-      drop_group(input + first, output + first, std::min(kGroup, count - first), draw, probability);
+void drop_elements(const Scalar* input, Scalar* output, std::int64_t count, float probability,
+                   const DropoutSeed& seed) {
+  const Draws draws(probability, seed);
+  const auto scale = static_cast<Scalar>(1.0F / (1.0F - probability));
+  each_share(count, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      output[i] = draws.keeps(i) ? static_cast<Scalar>(input[i] * scale) : Scalar(0);
     }
   });
 }

@@ -36,7 +36,7 @@ at::Tensor convolve_portable(const ConvolutionCall& call) {
 at::Tensor drop_portable(const DropoutCall& call) {
   // A clone: the device's own generator does not move, so that other draws stay what they were.
   at::Generator generator = at::globalContext().defaultGenerator(call.x.device()).clone();
-  generator.set_current_seed(call.seed);
+  generator.set_current_seed(call.seed.number);
   const double kept = 1.0 - call.probability;
   return at::empty_like(call.x).bernoulli_(kept, generator).mul_(1.0 / kept).mul_(call.x);
 }

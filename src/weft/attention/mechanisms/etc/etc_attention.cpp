@@ -16,7 +16,6 @@
 #include "weft/attention/operator/checks.h"
 #include "weft/attention/tensors.h"
 #include "weft/core/error.h"
-#include "weft/core/random.h"
 
 namespace weft::attention {
 namespace {
@@ -126,7 +125,7 @@ at::Tensor EtcAttention::forward(const at::Tensor& query, const at::Tensor& key,
   EtcPairs pairs = etc_pairs(structure, tokens, globals);
   if (is_training() && !context.without_dropout) {
     pairs.dropout = site().dropout;
-    pairs.seed = random_bits(context.seed, static_cast<std::uint64_t>(site().layer));
+    pairs.seed = context.seed.derived(static_cast<std::uint64_t>(site().layer));
   }
   return at::cat({without_padding(global_rows(tokens, globals, pairs, shape_), structure.global_keep),
                   without_padding(long_rows(tokens, globals, pairs, shape_), structure.keep)},

@@ -38,7 +38,7 @@ at::Tensor by_sentence(const at::Tensor& by_label, const at::Tensor& own) {
   return at::where(own.unsqueeze(1), last_label(by_label, LastLabel::kOwn), last_label(by_label, LastLabel::kOthers));
 }
 
-at::Tensor probabilities(const at::Tensor& scores, const at::Tensor& edges, double dropout, std::uint64_t seed) {
+at::Tensor probabilities(const at::Tensor& scores, const at::Tensor& edges, double dropout, const DropoutSeed& seed) {
   const at::Tensor none = edges.logical_not();
   const at::Tensor weights = at::softmax(scores.masked_fill(none, kUnseen), -1).masked_fill(none, 0.0);
   return dropout > 0.0 ? seeded_dropout(weights, dropout, seed) : weights;

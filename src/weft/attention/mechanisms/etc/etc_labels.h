@@ -6,6 +6,8 @@
 
 #include <ATen/core/Tensor.h>
 
+#include "weft/core/dropout_seed.h"
+
 namespace weft::attention {
 
 /// The last three labels, counted from the first of them.
@@ -25,6 +27,6 @@ at::Tensor last_label(const at::Tensor& by_label, LastLabel label);
 at::Tensor by_sentence(const at::Tensor& by_label, const at::Tensor& own);
 
 /// Probabilities of scores [B, H, ...], 0 where `edges` (broadcast) is false, also in rows without an edge.
-at::Tensor probabilities(const at::Tensor& scores, const at::Tensor& edges, double dropout, std::uint64_t seed);
+at::Tensor probabilities(const at::Tensor& scores, const at::Tensor& edges, double dropout, const DropoutSeed& seed);
 
 }  // namespace weft::attention

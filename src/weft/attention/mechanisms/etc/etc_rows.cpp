@@ -13,7 +13,6 @@
 #include <cmath>
 
 #include "weft/attention/mechanisms/etc/etc_labels.h"
-#include "weft/core/random.h"
 
 namespace weft::attention {
 namespace {
@@ -85,8 +84,8 @@ at::Tensor global_rows(const EtcRows& tokens, const EtcRows& globals, const EtcP
                                     seen_tokens(pairs, own, shape.hard_global_to_long)},
                                    -1)
                                .unsqueeze(1);
-  const at::Tensor weights = probabilities(at::cat({to_globals, to_tokens}, -1), edges, pairs.dropout,
-                                           random_bits(pairs.seed, 0, kGlobalStream));
+  const at::Tensor weights =
+      probabilities(at::cat({to_globals, to_tokens}, -1), edges, pairs.dropout, pairs.seed.derived(0, kGlobalStream));
   return at::matmul(weights.narrow(-1, 0, count), globals.value) +
          at::matmul(weights.narrow(-1, count, own.size(-1)), tokens.value);
 }

@@ -9,6 +9,7 @@
 #include <ATen/core/Tensor.h>
 
 #include "weft/attention/mechanisms/etc/etc_structure.h"
+#include "weft/core/dropout_seed.h"
 
 namespace weft::attention {
 
@@ -44,7 +45,7 @@ struct EtcPairs {
   at::Tensor global_keep;  ///< bool [B, G]
   const EtcStructure& structure;
   double dropout = 0.0;  ///< of the probabilities
-  std::uint64_t seed = 0;
+  DropoutSeed seed;
 };
 
 /// Of a structure that check_structure() passed, which must outlive the result.

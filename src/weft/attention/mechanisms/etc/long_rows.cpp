@@ -11,7 +11,6 @@
 
 #include "weft/attention/mechanisms/etc/etc_labels.h"
 #include "weft/attention/mechanisms/etc/etc_rows.h"
-#include "weft/core/random.h"
 
 namespace weft::attention {
 namespace {
@@ -74,7 +73,7 @@ at::Tensor long_rows(const EtcRows& tokens, const EtcRows& globals, const EtcPai
   const at::Tensor of_globals = global_edges(blocks, pairs, shape.hard_long_to_global);
   const at::Tensor weights =
       probabilities(at::cat({in_window, blocks.of(to_globals)}, -1), at::cat({of_window, of_globals}, -1).unsqueeze(1),
-                    pairs.dropout, random_bits(pairs.seed, 0, kLongStream));
+                    pairs.dropout, pairs.seed.derived(0, kLongStream));
   const std::int64_t keys = 3 * blocks.size;
   const at::Tensor mixed = at::matmul(weights.narrow(-1, 0, keys), blocks.around(tokens.value)).flatten(2, 3);
   const at::Tensor from_globals = at::matmul(weights.narrow(-1, keys, pairs.own.size(-1)).flatten(2, 3), globals.value);

@@ -17,7 +17,6 @@
 #include "weft/attention/operator/checks.h"
 #include "weft/attention/tensors.h"
 #include "weft/core/error.h"
-#include "weft/core/random.h"
 
 namespace weft::attention {
 namespace {
@@ -140,7 +139,7 @@ at::Tensor LinformerAttention::forward(const at::Tensor& query, const at::Tensor
   AttentionOptions options;
   if (is_training() && site().dropout > 0 && !context.without_dropout) {
     options.dropout = site().dropout;
-    options.seed = random_bits(context.seed, static_cast<std::uint64_t>(site().layer));
+    options.seed = context.seed.derived(static_cast<std::uint64_t>(site().layer));
   }
   static const pattern::Pattern pairs = pattern::Pattern::parse("full");
   const LayoutPtr layout = layout_for_call(pairs, site(), queries, keys, {}, false);

@@ -20,7 +20,6 @@
 #include "weft/attention/operator/checks.h"
 #include "weft/attention/tensors.h"
 #include "weft/core/error.h"
-#include "weft/core/random.h"
 
 namespace weft::attention {
 namespace {
@@ -147,7 +146,7 @@ at::Tensor LittleBirdAttention::forward(const at::Tensor& query, const at::Tenso
   options.distances = distances(tokens, query);
   if (is_training() && site().dropout > 0 && !context.without_dropout) {
     options.dropout = site().dropout;
-    options.seed = random_bits(context.seed, static_cast<std::uint64_t>(site().layer));
+    options.seed = context.seed.derived(static_cast<std::uint64_t>(site().layer));
   }
   const LayoutPtr layout =
       layout_for_call(seen_by_tokens({block_, latents_}, gap), site(), query, keys, lengths, false);

@@ -88,7 +88,7 @@ at::Tensor alone(const HashedRows& batch, const std::vector<pattern::RowBinding>
     const auto part = [&](const at::Tensor& tensor, std::int64_t dimension) {
       return tensor.narrow(0, row, 1).narrow(dimension, 0, length);
     };
-    const std::uint64_t seed = random_bits(batch.seed, static_cast<std::uint64_t>(row));
+    const DropoutSeed seed = batch.seed.derived(static_cast<std::uint64_t>(row));
     const HashedRows single{part(batch.rows, 2), part(batch.value, 2), part(batch.buckets, 3),
                             part(batch.keep, 1), batch.dropout,        seed};
     outputs.push_back(at::constant_pad_nd(hashed_attention(single, settings), {0, 0, 0, longest - length}));
@@ -131,7 +131,7 @@ at::Tensor LshAttention::rotations_for(const at::Tensor& key, const AttentionCon
     return lasting_rotations(key);
   }
   HashSettings hash = settings_.hash;
-  hash.seed = random_bits(context.seed, static_cast<std::uint64_t>(site().layer), kRotationStream);
+  hash.seed = random_bits(context.seed.number, static_cast<std::uint64_t>(site().layer), kRotationStream);
   return rotations_of(hash, site().heads, site().head_dim, key.options().dtype(accumulation_type(key)));
 }
 
@@ -182,7 +182,7 @@ at::Tensor LshAttention::forward(const at::Tensor& query, const at::Tensor& key,
   HashedRows rows{key, value, buckets, kept_keys(context, key)};
   if (is_training() && !context.without_dropout) {
     rows.dropout = site().dropout;
-    rows.seed = random_bits(context.seed, static_cast<std::uint64_t>(site().layer));
+    rows.seed = context.seed.derived(static_cast<std::uint64_t>(site().layer));
   }
   // Chunks depend on the length: a row of the batch that has its own is computed by itself.
   const at::Tensor own = within_lengths(context.rows, &pattern::RowBinding::key_length, key);

@@ -7,6 +7,8 @@
 
 #include <ATen/core/Tensor.h>
 
+#include "weft/core/dropout_seed.h"
+
 namespace weft::attention {
 
 /// What makes keys of rows x [..., D]: rsqrt(mean(x^2) + 1e-6) / sqrt(D), [..., 1]. Keys have length 1.
@@ -19,7 +21,7 @@ struct HashedRows {
   at::Tensor buckets;  ///< int64 [B, H, R, N]; those of padding lie behind all others
   at::Tensor keep;     ///< bool [B, N] or undefined: all
   double dropout = 0.0;
-  std::uint64_t seed = 0;
+  DropoutSeed seed;
 };
 
 /// Chunks as released: N = n * chunk; a row sees its own chunk, `left` before it and `right` behind it. The chunks of

@@ -182,7 +182,7 @@ at::Tensor RelativeAttention::table_of_call(std::int64_t nearest, std::int64_t c
   constexpr auto kAllLayers = static_cast<std::uint64_t>(-1);
   constexpr std::uint64_t kWaveSite = 2;
   return projected(dropped_waves(waves(nearest, count), nearest, site().position_dropout,
-                                 random_bits(context.seed, kAllLayers, kWaveSite)));
+                                 random_bits(context.seed.number, kAllLayers, kWaveSite)));
 }
 
 at::Tensor RelativeAttention::forward(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
@@ -225,7 +225,7 @@ at::Tensor RelativeAttention::forward(const at::Tensor& query, const at::Tensor&
   }
   if (is_training() && site().dropout > 0 && !context.without_dropout) {
     call.dropout = site().dropout;
-    call.seed = random_bits(context.seed, static_cast<std::uint64_t>(site().layer));
+    call.seed = context.seed.derived(static_cast<std::uint64_t>(site().layer));
   }
   if (context.observer != nullptr) {
     MassCall shown = mass_call_of(call);

@@ -28,7 +28,7 @@ struct RelativeCall {
   std::int64_t left = -1;  ///< no key farther back is seen; -1: all are
   bool causal = true;      ///< no later key is seen
   double dropout = 0.0;    ///< on the probabilities
-  std::uint64_t seed = 0;
+  DropoutSeed seed;
   DistanceTable added = {};                ///< to scores, [H, 1, span] in the dtype of the sums; undefined: nothing
   std::vector<std::int64_t> reaches = {};  ///< of each head: no key farther away, on either side; empty: all may be
   std::string seen = {};                   ///< a pattern that says the same as `reaches` and `causal`

@@ -30,7 +30,6 @@
 #include "weft/attention/tensors.h"
 #include "weft/core/error.h"
 #include "weft/core/joined.h"
-#include "weft/core/random.h"
 
 namespace weft::attention {
 namespace {
@@ -231,7 +230,7 @@ at::Tensor SpanAttention::with_positions(const at::Tensor& query, const at::Tens
                     .seen = spans.pattern->to_string()};
   if (is_training() && site().dropout > 0 && !context.without_dropout) {
     call.dropout = site().dropout;
-    call.seed = random_bits(context.seed, static_cast<std::uint64_t>(site().layer));
+    call.seed = context.seed.derived(static_cast<std::uint64_t>(site().layer));
   }
   if (!learns_spans() && context.observer != nullptr) {
     MassCall shown = mass_call_of(call);
@@ -347,7 +346,7 @@ at::Tensor SpanAttention::forward(const at::Tensor& query, const at::Tensor& key
   options.distances = spans.table;
   if (is_training() && site().dropout > 0 && !context.without_dropout) {
     options.dropout = site().dropout;
-    options.seed = random_bits(context.seed, static_cast<std::uint64_t>(site().layer));
+    options.seed = context.seed.derived(static_cast<std::uint64_t>(site().layer));
   }
   const LayoutPtr layout = layout_for_call(*spans.pattern, site(), query, key, context, false);
   show_call(

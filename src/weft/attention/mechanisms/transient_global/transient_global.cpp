@@ -20,7 +20,6 @@
 #include "weft/attention/operator/checks.h"
 #include "weft/attention/tensors.h"
 #include "weft/core/error.h"
-#include "weft/core/random.h"
 
 namespace weft::attention {
 namespace {
@@ -198,7 +197,7 @@ at::Tensor TransientGlobalAttention::forward(const at::Tensor& query, const at::
   call.scale = 1.0 / std::sqrt(static_cast<double>(query.size(3)));
   if (is_training() && site().dropout > 0 && !context.without_dropout) {
     call.dropout = site().dropout;
-    call.seed = random_bits(context.seed, static_cast<std::uint64_t>(site().layer));
+    call.seed = context.seed.derived(static_cast<std::uint64_t>(site().layer));
   }
   call.parts.push_back(window_part(call, context, *blocks));
   if (blocks->count > 0) {

@@ -24,7 +24,6 @@
 #include "weft/attention/profile/attention_observer.h"
 #include "weft/attention/tensors.h"
 #include "weft/core/error.h"
-#include "weft/core/random.h"
 #include "weft/layers/attention/self_attention.h"
 #include "weft/layers/dropout.h"
 #include "weft/layers/norm.h"
@@ -159,7 +158,7 @@ attention::RelativeCall Disentangled::call_of(const layers::Heads& heads, const 
   }
   if (is_training() && site().dropout > 0 && !context.without_dropout) {
     call.dropout = site().dropout;
-    call.seed = random_bits(context.seed, static_cast<std::uint64_t>(site().layer));
+    call.seed = context.seed.derived(static_cast<std::uint64_t>(site().layer));
   }
   return call;
 }
