@@ -180,6 +180,19 @@ class SequenceTasksTest(Case):
         self.assert_fails(weft("translate", self.model, "a man"), 1, "target.spm")
 
 
+class ExtractTest(Case):
+    def test_sentences_are_taken_without_a_model(self):
+        papers = self.folder / "papers.jsonl"
+        papers.write_text(json.dumps({"text": "One two.\nThree four five.\nSix.", "summary": "three six"}) + "\n")
+        process = weft("summarize", "--method", "oracle", "--reference-field", "summary", "--file", papers, "--json")
+        found = json.loads(process.stdout)
+        self.assertEqual(found["result"], [{"summary_text": "Three four five. Six.", "sentences": [1, 2]}])
+        self.assertEqual(found["metadata"], {"sentences": 3})
+        self.assert_fails(weft("summarize", "--method", "oracle", "--file", papers), 2, "--reference-field")
+        self.assert_fails(weft("summarize", self.folder, "--method", "lead", "--file", papers), 2, "no model")
+        self.assert_fails(weft("summarize", "--file", papers), 2, "DIR is required", "--method")
+
+
 class AlignTest(Case):
     def setUp(self):
         super().setUp()

@@ -22,7 +22,9 @@ namespace {
 // A whole file: --document, and no texts as arguments.
 bool is_one_text(const TextSource& source, bool whole) { return whole && !are_texts(source.texts); }
 
-void check_flags(const SequenceFlags& flags, bool whole) {
+}  // namespace
+
+void check_sequence_source(const SequenceFlags& flags, bool whole) {
   check_one_source(flags.source);
   if (!flags.task.out.empty()) {
     check_result_path(flags.task.out);
@@ -32,6 +34,8 @@ void check_flags(const SequenceFlags& flags, bool whole) {
     throw UsageError("--document takes the whole file as one text; --format and --text-field are for records");
   }
 }
+
+namespace {
 
 void check_result(const SequenceFlags& flags, const generation::GenerationConfig& settings) {
   if (!flags.task.out.empty() && settings.num_return_sequences > 1) {
@@ -95,7 +99,7 @@ void add_sequence_flags(CLI::App& app, SequenceFlags& flags) {
 }
 
 OpenSequenceTask open_sequence_task(const SequenceFlags& flags, bool whole, const std::string& command) {
-  check_flags(flags, whole);
+  check_sequence_source(flags, whole);
   return open_sequence_task(flags, checkpoint::open_model(flags.task.directory), command);
 }
 

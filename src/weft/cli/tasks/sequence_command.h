@@ -24,6 +24,10 @@ struct SequenceFlags {
 /// Adds the flags above, those of generation and of the encoder, --out and --json.
 void add_sequence_flags(CLI::App& app, SequenceFlags& flags);
 
+/// Errors: UsageError for flags about texts, and about the file of results, that contradict each other; `whole`: a file
+/// is one text.
+void check_sequence_source(const SequenceFlags& flags, bool whole);
+
 /// The model of `directory`, which is that of `flags`, opened for `command`, and its batches; without one where only
 /// its settings are to be printed, which is done here then. `whole`: a file is one text. Errors: UsageError for flags
 /// that contradict each other, before a weight is read; those of the model.

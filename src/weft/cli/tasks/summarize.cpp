@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// `weft summarize`: short texts of long ones.
+// `weft summarize`: short texts of long ones, written by a model, or made of their own sentences.
 #include "weft/tasks/sequences/summarize.h"
 
 #include <memory>
 
 #include "weft/cli/commands/tensor_commands.h"
+#include "weft/cli/front/failure.h"
 #include "weft/cli/front/field_flags.h"
 #include "weft/cli/front/help.h"
+#include "weft/cli/front/model_argument.h"
 #include "weft/cli/tasks/sequence_command.h"
+#include "weft/tasks/extractive/extract.h"
 #include "weft/tasks/parameters/writing.h"
 
 namespace weft::cli {
@@ -16,16 +19,47 @@ namespace {
 constexpr const char* kSummarizeExamples =
     "  weft summarize bigbird-pegasus-large-arxiv --file papers.jsonl --text-field article --json\n"
     "  weft summarize led-base-16384 --document --file report.txt --num-beams 4 --max-length 256\n"
-    "  weft summarize pegasus-xsum --truncate --file articles.txt";
+    "  weft summarize pegasus-xsum --truncate --file articles.txt\n"
+    "  weft summarize --method lexrank --words 200 --file papers.jsonl --text-field article --json";
 
 struct SummarizeCommand {
   SequenceFlags flags;
   formats::Json given = formats::Json::object();
+  formats::Json extract_given = formats::Json::object();
+  std::string reference_field;
 };
+
+// Sentences of the texts themselves; no model is opened.
+void run_extract(SummarizeCommand command, const tasks::ExtractConfig& config, bool whole) {
+  SequenceFlags& flags = command.flags;
+  if (!flags.task.directory.empty()) {
+    throw UsageError("--method takes sentences of the text, and no model",
+                     "give texts by --file or standard input, or leave out --method");
+  }
+  if ((config.method == "oracle") != !command.reference_field.empty()) {
+    throw UsageError("--method oracle and --reference-field are for each other");
+  }
+  if (!command.reference_field.empty()) {
+    flags.source.reading.pairs = true;
+    flags.source.reading.pair_field = command.reference_field;
+  }
+  check_sequence_source(flags, whole);
+  const auto extract = [&](std::span<const tasks::Document> documents) { return tasks::extract(documents, config); };
+  run_sequence_task(flags, {}, whole, extract, "summary_text");
+}
 
 void run_summarize(const SummarizeCommand& command) {
   tasks::SummarizeConfig config;
   formats::update_from_json(config, command.given, "weft summarize");
+  tasks::ExtractConfig extract;
+  formats::update_from_json(extract, command.extract_given, "weft summarize");
+  if (!extract.method.empty()) {
+    run_extract(command, extract, config.document);
+    return;
+  }
+  if (command.flags.task.directory.empty()) {
+    throw UsageError("DIR is required", "give a model directory, or --method");
+  }
   OpenSequenceTask task = open_sequence_task(command.flags, config.document, "weft summarize");
   if (!task.model) {
     return;
@@ -42,9 +76,13 @@ void run_summarize(const SummarizeCommand& command) {
 void add_summarize(CLI::App& parent) {
   auto command = std::make_shared<SummarizeCommand>();
   CLI::App& app = add_command(parent, "summarize", kSummarizeExamples);
-  add_task_directory(app, command->flags.task);
+  add_model_argument(app, "DIR", command->flags.task.directory, "model directory; none with --method");
   add_text_arguments(app, command->flags.source, false);
   add_fields<tasks::SummarizeConfig>(app, {.title = "Options"}, command->given);
+  add_fields<tasks::ExtractConfig>(app, {.title = "Without a model"}, command->extract_given);
+  app.add_option("--reference-field", command->reference_field,
+                 "with --method oracle: column or JSON field of the summary to come near to")
+      ->option_text("NAME");
   add_sequence_flags(app, command->flags);
   app.callback([command] { run_summarize(*command); });
 }

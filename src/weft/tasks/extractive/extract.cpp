@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+// A method gives an order of sentences; limits cut it, and what is left goes back into the text's order.
+#include "weft/tasks/extractive/extract.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "weft/core/error.h"
+#include "weft/core/joined.h"
+#include "weft/core/random.h"
+#include "weft/metrics/summary/rouge.h"
+#include "weft/metrics/translation/code_points.h"
+#include "weft/tasks/extractive/rankings.h"
+
+namespace weft::tasks {
+namespace {
+
+using SentenceOrder = std::vector<std::size_t>;
+
+std::string joined_sentences(const SentenceTerms& terms, const std::string& text, SentenceOrder chosen) {
+  std::sort(chosen.begin(), chosen.end());
+  return joined(chosen, " ", [&](std::size_t sentence) { return std::string(terms.places[sentence].in(text)); });
+}
+
+SentenceOrder lead_order(const SentenceTerms& terms) {
+  SentenceOrder order(terms.sentences());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  return order;
+}
+
+// The same for a text and a seed, whatever is read with it.
+SentenceOrder random_order(const SentenceTerms& terms, const std::string& text, std::int64_t seed) {
+  std::uint64_t name = 0xCBF29CE484222325ULL;  // FNV-1a
+  for (const char byte : text) {
+    name = (name ^ static_cast<unsigned char>(byte)) * 0x100000001B3ULL;
+  }
+  SentenceOrder order = lead_order(terms);
+  for (std::size_t left = order.size(); left > 1; --left) {
+    const std::uint64_t bits = random_bits(static_cast<std::uint64_t>(seed), left, name);
+    std::swap(order[left - 1], order[random_below(bits, left)]);
+  }
+  return order;
+}
+
+double oracle_gain(const std::string& reference, const std::string& summary) {
+  const metrics::RougeScore score = metrics::rouge(reference, summary, true);
+  return score[0].f1 + score[1].f1;
+}
+
+SentenceOrder oracle_order(const SentenceTerms& terms, const Document& document, std::int64_t most) {
+  SentenceOrder chosen;
+  double reached = 0;
+  while (std::cmp_less(chosen.size(), most)) {
+    std::size_t best = terms.sentences();
+    for (std::size_t sentence = 0; sentence < terms.sentences(); ++sentence) {
+      if (std::find(chosen.begin(), chosen.end(), sentence) != chosen.end()) {
+        continue;
+      }
+      SentenceOrder tried = chosen;
+      tried.push_back(sentence);
+      const double score = oracle_gain(*document.second, joined_sentences(terms, document.first, tried));
+      if (score > reached) {
+        reached = score;
+        best = sentence;
+      }
+    }
+    if (best == terms.sentences()) {
+      break;
+    }
+    chosen.push_back(best);
+  }
+  return chosen;
+}
+
+SentenceOrder order_by_method(const SentenceTerms& terms, const Document& document, const ExtractConfig& config) {
+  if (config.method == "lead") {
+    return lead_order(terms);
+  }
+  if (config.method == "sumbasic") {
+    return sum_basic_order(terms, static_cast<std::size_t>(config.sentences));
+  }
+  if (config.method == "lexrank" || config.method == "lexrank-continuous") {
+    return order_by_score(lex_rank_scores(terms, {.continuous = config.method == "lexrank-continuous"}));
+  }
+  if (config.method == "lsa") {
+    return order_by_score(lsa_scores(terms));
+  }
+  if (config.method == "random") {
+    return random_order(terms, document.first, config.seed);
+  }
+  require(config.method == "oracle", "there is no method ", config.method, " that takes sentences");
+  require(document.second.has_value(), document.name, ": the oracle needs a reference, found none");
+  return oracle_order(terms, document, config.sentences);
+}
+
+SentenceOrder within_limits(const SentenceOrder& order, const SentenceTerms& terms, const std::string& text,
+                            const ExtractConfig& config) {
+  SentenceOrder chosen;
+  std::size_t words = 0;
+  for (const std::size_t sentence : order) {
+    words += metrics::words_of(terms.places[sentence].in(text)).size();
+    const bool too_many = config.words > 0 && std::cmp_greater(words, config.words) && !chosen.empty();
+    if (std::cmp_greater_equal(chosen.size(), config.sentences) || too_many) {
+      break;
+    }
+    chosen.push_back(sentence);
+  }
+  std::sort(chosen.begin(), chosen.end());
+  return chosen;
+}
+
+TaskResult extract_one(const Document& document, const ExtractConfig& config) {
+  const SentenceTerms terms = sentence_terms(document.first);
+  require(terms.terms > 0, document.name, ": a summary needs a text with words, found none");
+  const SentenceOrder chosen = within_limits(order_by_method(terms, document, config), terms, document.first, config);
+  const formats::Json summary = {{"summary_text", joined_sentences(terms, document.first, chosen)},
+                                 {"sentences", chosen}};
+  return {formats::Json::array({summary}), {{"sentences", terms.sentences()}}};
+}
+
+}  // namespace
+
+std::vector<TaskResult> extract(std::span<const Document> documents, const ExtractConfig& config) {
+  std::vector<TaskResult> results;
+  results.reserve(documents.size());
+  for (const Document& document : documents) {
+    results.push_back(extract_one(document, config));
+  }
+  return results;
+}
+
+}  // namespace weft::tasks
