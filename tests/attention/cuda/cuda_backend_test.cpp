@@ -126,7 +126,8 @@ const char* serves_none(int) { return "the CUDA kernels need a GPU of compute ca
 const char* serves_all(int) { return nullptr; }
 
 const attention::CudaLibrary& failing_library() {
-  static const attention::CudaLibrary library{.forward = fails_to_start, .device_problem = serves_all};
+  static const attention::CudaLibrary library{
+      .forward = fails_to_start, .use_device = serves_all, .device_problem = serves_all};
   return library;
 }
 const attention::CudaLibrary& library_without_device() {

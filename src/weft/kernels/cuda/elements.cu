@@ -50,6 +50,11 @@ const char* weft_cuda_rotate(const weft::kernels::cuda::DeviceRotation* call, vo
 
 const char* weft_cuda_version() { return weft::kVersion.data(); }
 
+const char* weft_cuda_use_device(int device) {
+  const cudaError_t error = cudaSetDevice(device);
+  return error == cudaSuccess ? nullptr : cudaGetErrorString(error);
+}
+
 const char* weft_cuda_device_problem(int device) {
   int major = 0;
   const cudaError_t error = cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device);

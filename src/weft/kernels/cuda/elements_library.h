@@ -14,6 +14,8 @@ const char* weft_cuda_rotate(const weft::kernels::cuda::DeviceRotation* call, vo
 
 /// The version of Weft that it was built from.
 const char* weft_cuda_version();
+/// Makes a device the one that this thread launches on: the run-time library inside has a current device of its own.
+const char* weft_cuda_use_device(int device);
 /// Null where the kernels run on a device, by its index; else why not, as a static text.
 const char* weft_cuda_device_problem(int device);
 }

@@ -30,4 +30,6 @@ const char* weft_cuda_rotate(const weft::kernels::cuda::DeviceRotation* call, vo
 
 const char* weft_cuda_version() { return weft::kVersion.data(); }
 
+const char* weft_cuda_use_device(int) { return nullptr; }
+
 const char* weft_cuda_device_problem(int) { return nullptr; }

@@ -30,7 +30,9 @@ Launch::Launch(const KernelDevice& kernels, c10::Device device)
     : kernels_(kernels),
       library_(kernels.library()),
       guard_(device),
-      stream_(c10::impl::VirtualGuardImpl(kernels.type).getStream(device)) {}
+      stream_(c10::impl::VirtualGuardImpl(kernels.type).getStream(device)) {
+  check(library_.use_device(stream_.device_index()));
+}
 
 void Launch::check(const char* problem) const {
   if (problem != nullptr) {

@@ -29,7 +29,10 @@ Answer serves_device(const KernelDevice& kernels, c10::Device device);
 /// follows what LibTorch launched before.
 class Launch {
  public:
+  /// Errors: those of the library, and of check().
   Launch(const KernelDevice& kernels, c10::Device device);
+  Launch(const Launch&) = delete;
+  Launch& operator=(const Launch&) = delete;
 
   const c10::Stream& stream() const noexcept { return stream_; }
   const CudaLibrary& library() const noexcept { return library_; }

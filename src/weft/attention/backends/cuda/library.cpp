@@ -95,6 +95,7 @@ CudaLibrary open_cuda_library(const std::filesystem::path& file) {
   find_in_cuda(library, file, "weft_cuda_backward", found.backward);
   find_in_cuda(library, file, "weft_cuda_drop_elements", found.drop_elements);
   find_in_cuda(library, file, "weft_cuda_rotate", found.rotate);
+  find_in_cuda(library, file, "weft_cuda_use_device", found.use_device);
   find_in_cuda(library, file, "weft_cuda_device_problem", found.device_problem);
   return found;
 }

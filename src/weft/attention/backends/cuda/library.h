@@ -17,6 +17,7 @@ struct CudaLibrary {
   decltype(&::weft_cuda_backward) backward = nullptr;
   decltype(&::weft_cuda_drop_elements) drop_elements = nullptr;
   decltype(&::weft_cuda_rotate) rotate = nullptr;
+  decltype(&::weft_cuda_use_device) use_device = nullptr;
   decltype(&::weft_cuda_device_problem) device_problem = nullptr;
   /// Why there are no functions: one line. Empty where there are.
   std::string absence = {};
