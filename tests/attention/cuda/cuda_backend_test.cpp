@@ -54,6 +54,9 @@ TEST(CudaBackend, SaysWhatItDoesNotTake) {
   call.relative = {call.query, call.key.select(0, 0), 0};
   expect_refusal(Fused::takes(call), "no relative term");
   call = small_call();
+  call.dropout = {0.1F, {3, DropoutDraws::kFirst}, 0};
+  expect_refusal(Fused::takes(call), "the first draws of dropout");
+  call = small_call();
   call.distances = {at::zeros({2, 1, 1025}), 0};
   EXPECT_TRUE(Fused::takes(call).is_yes());
   call.distances.scores.requires_grad_();
@@ -78,6 +81,8 @@ TEST(CudaBackend, DropsTheElementsThatTheCpuDrops) {
     ASSERT_TRUE(Fused::takes_dropout(call).is_yes());
     EXPECT_TRUE(at::equal(Fused::dropout(call), attention::kCpuBackend.dropout.forward(call))) << dtype;
   }
+  const attention::DropoutCall first{at::randn({4}), 0.3, {9, DropoutDraws::kFirst}};
+  expect_refusal(Fused::takes_dropout(first), "the first draws of dropout");
   expect_refusal(Fused::takes_dropout({at::randn({4}, at::kDouble), 0.3, 9}), "float32, bfloat16 and float16");
 }
 

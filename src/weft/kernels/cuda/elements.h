@@ -9,28 +9,35 @@
 #include "weft/kernels/cuda/device_elements.h"
 #include "weft/kernels/cuda/own_rows.h"
 #include "weft/kernels/cuda/passes.h"
+#include "weft/kernels/dropout.h"
 #include "weft/kernels/element_dropout.h"
 
 namespace weft::kernels::cuda {
 
 inline constexpr int kElementThreads = 256;
 
-/// A draw a thread, which serves four neighbouring elements.
+/// A draw a thread: eight elements, sixteen apart. Draws of neighbours serve neighbouring elements.
 template <typename Format>
 struct DropElements {
   using Call = ElementDropout;
   static constexpr int kThreads = kElementThreads;
-  static Grid grid(const ElementDropout& call) { return {parts_of(parts_of(call.count, 4), kThreads), 1, 1}; }
+  static Grid grid(const ElementDropout& call) {
+    const std::int64_t draws = parts_of(call.count, kElementBlock) * ElementDraws::kDraws;
+    return {parts_of(draws, kThreads), 1, 1};
+  }
   static int shared_bytes(const ElementDropout&) { return 0; }
   template <typename Lanes>
   static WEFT_DEVICE void block(Lanes& lanes, const ElementDropout& call, const Grid& at) {
+    const std::int32_t threshold = half_threshold(call.probability);
     lanes.run([&](int thread) {
-      const std::int64_t group = at.x * kThreads + thread;
-      const Philox4 draw = philox(call.seed, call.first_group + static_cast<std::uint64_t>(group), 0);
-      unroll<4>([&](auto number) {
-        const std::int64_t element = group * 4 + number;
+      const std::int64_t draw = at.x * kThreads + thread;
+      const std::int64_t first = draw / ElementDraws::kDraws * kElementBlock + draw % ElementDraws::kDraws;
+      const Philox4 drawn =
+          philox_rounds<KeyDraws::kRounds>(call.seed.number, static_cast<std::uint64_t>(draw), std::uint64_t{0});
+      unroll<8>([&](auto number) {
+        const std::int64_t element = first + number * ElementDraws::kDraws;
         if (element < call.count) {
-          const bool is_kept = random_unit(draw.value[number]) >= call.probability;
+          const bool is_kept = half_of(drawn.value[number / 2], number % 2) >= threshold;
           const float kept = load_number<Format, Lanes>(call.input, element) * call.scale;
           store_number<Format, Lanes>(call.output, element, is_kept ? kept : 0.0F);
         }

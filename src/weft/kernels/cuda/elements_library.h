@@ -8,7 +8,7 @@
 
 extern "C" {
 
-/// Dtypes are float32, bfloat16 and float16.
+/// The draws are those of DropoutDraws::kSecond; dtypes are float32, bfloat16 and float16.
 const char* weft_cuda_drop_elements(const weft::kernels::ElementDropout* call, void* stream);
 const char* weft_cuda_rotate(const weft::kernels::cuda::DeviceRotation* call, void* stream);
 

@@ -85,6 +85,9 @@ Answer cuda_takes(const KernelDevice& kernels, const Call& call) {
   if (call.relative.query.defined()) {
     return Answer::no("the CUDA kernels have no relative term");
   }
+  if (call.dropout.probability > 0 && call.dropout.seed.draws != DropoutDraws::kSecond) {
+    return Answer::no("the first draws of dropout serve the CPU and the portable path");
+  }
   if (call.query.size(0) * call.query.size(1) > kMostHeads) {
     return Answer::no("the CUDA kernels serve up to 65,535 heads of all texts of a batch together");
   }

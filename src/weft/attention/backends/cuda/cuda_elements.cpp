@@ -33,6 +33,9 @@ float scale_held_by(at::ScalarType dtype, float probability) {
 }  // namespace
 
 Answer cuda_takes_dropout(const KernelDevice& kernels, const DropoutCall& call) {
+  if (call.seed.draws != DropoutDraws::kSecond) {
+    return Answer::no("the first draws of dropout serve the CPU and the portable path");
+  }
   if (static_cast<float>(call.probability) >= 1.0F) {
     return Answer::no("the CUDA kernels drop elements with a probability below 1");
   }
