@@ -32,6 +32,18 @@ TEST(CudaCalls, AlignedRowsOfAllWidths) {
   expect_aligned_agreement<BFloat16Case>(DType::kBFloat16, 253, 61, {1.0 / 128, 1.0 / 50});
 }
 
+TEST(CudaCalls, Float32OnTensorCoresByRequest) {
+  use_emulated_tf32(true);
+  expect_aligned_agreement<Float32Case>(DType::kFloat32, 61, 37, {1.0 / 1024, 1.0 / 400});
+  Float32Case rounded({1, 1, 1, 20, 20, 61, 61, {64, 64}}, mixed_edges, 3, DType::kFloat32);
+  rounded.own = &kEmulatedCudaKernels;
+  rounded.forward();
+  const std::vector<double> once = rounded.output.values();
+  use_emulated_tf32(false);
+  rounded.forward();
+  EXPECT_NE(rounded.output.values(), once);
+}
+
 int star_edges(std::int64_t, std::int64_t query, std::int64_t key) {
   return (query < 2 || key < 2 || query / 40 == key / 40) && query != 90 ? 1 : 0;
 }

@@ -7,7 +7,7 @@ namespace weft::test {
 
 void emulate_backward(const kernels::cuda::DeviceCall& call) {
   EmulatedLauncher launcher;
-  kernels::cuda::run_backward(launcher, call);
+  with_call_format(call, [&]<typename Format>(Format) { kernels::cuda::run_backward<Format>(launcher, call); });
 }
 
 }  // namespace weft::test

@@ -2,6 +2,7 @@
 // A device call from the arguments of a kernel, with plans and memory in vectors.
 #include "kernels/cuda/emulated_call.h"
 
+#include <algorithm>
 #include <limits>
 #include <vector>
 
@@ -13,6 +14,7 @@ using kernels::AttentionGradients;
 
 std::int64_t longest_emulated_part = kernels::cuda::kLongestPart;
 bool was_emulated_aligned = false;
+bool is_emulated_tf32 = false;
 
 // A plan of one direction and its memory.
 class HeldPlan {
@@ -39,8 +41,9 @@ class HeldPlan {
 
 class EmulatedCall {
  public:
-  EmulatedCall(const AttentionArguments& arguments, const AttentionGradients& gradients)
-      : counts_(kernels::cuda::counts_of(arguments.layout)), rows_(rows_of(arguments)) {
+  EmulatedCall(const AttentionArguments& arguments, const AttentionGradients& gradients,
+               std::int64_t longest = longest_emulated_part)
+      : counts_(kernels::cuda::counts_of(arguments.layout)), rows_(rows_of(arguments, longest)) {
     const auto words = static_cast<std::size_t>(64 * (counts_.partial + counts_.weighted));
     row_bits_.resize(words);
     column_bits_.resize(words);
@@ -52,6 +55,7 @@ class EmulatedCall {
     call.rows = rows_.list();
     call.draws = kernels::cuda::draws_of(arguments.dropout);
     call.is_aligned = kernels::cuda::has_aligned_rows(arguments, gradients);
+    call.is_tf32 = is_emulated_tf32;
     was_emulated_aligned = call.is_aligned;
     if (arguments.key_keep != nullptr) {
       keep_.resize(static_cast<std::size_t>(arguments.batch * arguments.layout.key_blocks));
@@ -59,12 +63,13 @@ class EmulatedCall {
     }
   }
 
-  void forward() {
+  void forward(void (*emulate)(const kernels::cuda::DeviceCall&)) {
     const std::int64_t slots = slots_of(call.rows);
     call.partials.maximum = room(slots);
     call.partials.sum = room(slots);
     call.partials.output = room(slots * call.attention.value_dim);
-    emulate_forward(call);
+    make_flags();
+    emulate(call);
   }
 
   void backward() {
@@ -74,6 +79,7 @@ class EmulatedCall {
                       longest_emulated_part, joins_all});
     call.columns = columns.list();
     const std::int64_t heads = arguments.batch * arguments.heads;
+    make_flags();
     call.delta = room(heads * arguments.query_length);
     call.partials.query = room(slots_of(call.rows) * arguments.head_dim);
     call.partials.key = room(slots_of(call.columns) * arguments.head_dim);
@@ -88,12 +94,15 @@ class EmulatedCall {
   kernels::cuda::DeviceCall call;
 
  private:
-  HeldPlan rows_of(const AttentionArguments& arguments) const {
-    return HeldPlan(
-        {arguments.layout.row_begin, arguments.layout.query_blocks, counts_.groups, longest_emulated_part, false});
+  HeldPlan rows_of(const AttentionArguments& arguments, std::int64_t longest) const {
+    return HeldPlan({arguments.layout.row_begin, arguments.layout.query_blocks, counts_.groups, longest, false});
   }
   std::int64_t slots_of(const kernels::cuda::WorkList& list) const {
     return call.attention.batch * call.attention.heads * list.slots * 64;
+  }
+  void make_flags() {
+    lost_.assign(static_cast<std::size_t>(kernels::cuda::lost_flags(call)), 0xFF);
+    call.lost = lost_.data();
   }
   float* room(std::int64_t count) {
     rooms_.emplace_back(static_cast<std::size_t>(count), std::numeric_limits<float>::quiet_NaN());
@@ -105,11 +114,17 @@ class EmulatedCall {
   std::vector<std::uint64_t> row_bits_;
   std::vector<std::uint64_t> column_bits_;
   std::vector<std::uint64_t> keep_;
+  std::vector<std::uint8_t> lost_;
   std::vector<std::vector<float>> rooms_;
 };
 
 kernels::Status run_emulated_forward(const AttentionArguments& arguments, const ParallelFor&) noexcept {
-  EmulatedCall(arguments, {}).forward();
+  if (kernels::cuda::has_single_queries(arguments)) {
+    const std::int64_t longest = std::min(longest_emulated_part, kernels::cuda::kLongestDecodePart);
+    EmulatedCall(arguments, {}, longest).forward(emulate_decode);
+  } else {
+    EmulatedCall(arguments, {}).forward(emulate_forward);
+  }
   return kernels::Status::kOk;
 }
 
@@ -122,6 +137,7 @@ kernels::Status run_emulated_backward(const AttentionArguments& arguments, const
 }  // namespace
 
 void cut_emulated_parts(std::int64_t longest) { longest_emulated_part = longest; }
+void use_emulated_tf32(bool is_used) { is_emulated_tf32 = is_used; }
 bool emulated_copies_were_aligned() { return was_emulated_aligned; }
 
 constinit const kernels::FusedKernels kEmulatedCudaKernels{run_emulated_forward, run_emulated_backward, nullptr,

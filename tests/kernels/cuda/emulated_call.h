@@ -14,6 +14,8 @@ namespace weft::test {
 /// Parts of at most so many blocks, from now on; and whether the last call copied rows by cp.async.
 void cut_emulated_parts(std::int64_t longest);
 bool emulated_copies_were_aligned();
+/// Whether float32 is multiplied on tensor cores, from now on.
+void use_emulated_tf32(bool is_used);
 
 /// Errors end the process: kernels do not throw.
 extern const kernels::FusedKernels kEmulatedCudaKernels;

@@ -7,7 +7,12 @@ namespace weft::test {
 
 void emulate_forward(const kernels::cuda::DeviceCall& call) {
   EmulatedLauncher launcher;
-  kernels::cuda::run_forward(launcher, call);
+  with_call_format(call, [&]<typename Format>(Format) { kernels::cuda::run_forward<Format>(launcher, call); });
+}
+
+void emulate_decode(const kernels::cuda::DeviceCall& call) {
+  EmulatedLauncher launcher;
+  with_call_format(call, [&]<typename Format>(Format) { kernels::cuda::run_decode<Format>(launcher, call); });
 }
 
 }  // namespace weft::test

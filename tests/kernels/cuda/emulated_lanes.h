@@ -168,18 +168,30 @@ class EmulatedLanes {
     load<true>(to, address);
   }
 
+  template <typename Format>
+  void round(Each<kernels::cuda::Matrices>& factors) {
+    for (int thread = 0; thread < kThreads && !kernels::cuda::kIsHalf<Format>; ++thread) {
+      for (std::uint32_t& bits : factors[thread].at) {
+        bits = (bits + 0x1000) & 0xFFFFE000;  // to the nearest, ties away from zero
+      }
+    }
+  }
+
   template <typename Format, int kTiles>
   void multiply(Each<kernels::cuda::Sums<kTiles>>& sums, int tile, const Each<kernels::cuda::Matrices>& left,
                 const Each<kernels::cuda::Matrices>& right, int first) {
+    constexpr int kHalves = kernels::cuda::kIsHalf<Format> ? 2 : 1;
+    constexpr int kDepth = 8 * kHalves;
     for (int warp = 0; warp < kThreads; warp += 32) {
-      float a[16][16];
-      float b[16][8];
+      float a[16][kDepth];
+      float b[kDepth][8];
       for (int lane = 0; lane < 32; ++lane) {
         for (int of = 0; of < 4; ++of) {
-          for (int half = 0; half < 2; ++half) {
-            a[lane / 4 + of % 2 * 8][lane % 4 * 2 + of / 2 * 8 + half] = number<Format>(left[warp + lane].at[of], half);
+          for (int half = 0; half < kHalves; ++half) {
+            const int step = lane % 4 * kHalves + half;
+            a[lane / 4 + of % 2 * 8][step + of / 2 * kDepth / 2] = number<Format>(left[warp + lane].at[of], half);
             if (of < 2) {
-              b[lane % 4 * 2 + of * 8 + half][lane / 4] = number<Format>(right[warp + lane].at[first + of], half);
+              b[step + of * kDepth / 2][lane / 4] = number<Format>(right[warp + lane].at[first + of], half);
             }
           }
         }
@@ -216,6 +228,7 @@ class EmulatedLanes {
     return result;
   }
 
+  static float multiply_add(float a, float b, float c) { return std::fma(a, b, c); }
   static float exp2(float x) { return std::exp2(x); }
   static float log(float x) { return std::log(x); }
 
@@ -245,12 +258,12 @@ class EmulatedLanes {
     }
   }
 
-  template <int kTiles>
-  static void multiply_warp(Each<kernels::cuda::Sums<kTiles>>& sums, int tile, int warp, const float (&a)[16][16],
-                            const float (&b)[16][8]) {
+  template <int kTiles, int kDepth>
+  static void multiply_warp(Each<kernels::cuda::Sums<kTiles>>& sums, int tile, int warp, const float (&a)[16][kDepth],
+                            const float (&b)[kDepth][8]) {
     float product[16][8] = {};
     for (int row = 0; row < 16; ++row) {
-      for (int step = 0; step < 16; ++step) {
+      for (int step = 0; step < kDepth; ++step) {
         for (int column = 0; column < 8; ++column) {
           product[row][column] += a[row][step] * b[step][column];
         }
@@ -267,7 +280,9 @@ class EmulatedLanes {
   template <typename Format>
   static float number(std::uint32_t pair, int half) {
     const auto bits = static_cast<std::uint16_t>(pair >> (16 * half));
-    if constexpr (Format::kIsBFloat16) {
+    if constexpr (!kernels::cuda::kIsHalf<Format>) {
+      return std::bit_cast<float>(pair & 0xFFFFE000);  // the lowest 13 bits are not looked at
+    } else if constexpr (Format::kIsBFloat16) {
       return kernels::BFloat16Storage::load(&bits);
     } else {
       return static_cast<float>(std::bit_cast<_Float16>(bits));

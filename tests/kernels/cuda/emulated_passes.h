@@ -10,6 +10,7 @@ namespace weft::test {
 
 void emulate_forward(const kernels::cuda::DeviceCall& call);
 void emulate_backward(const kernels::cuda::DeviceCall& call);
+void emulate_decode(const kernels::cuda::DeviceCall& call);
 void emulate_dropout(const kernels::ElementDropout& call);
 void emulate_rotation(const kernels::cuda::DeviceRotation& call);
 

@@ -25,7 +25,7 @@ std::vector<float> random_slice(EmulatedLanes<kernels::cuda::kThreads<Format>>& 
   for (int at = 0; at < 64 * Format::kColumns; ++at) {
     numbers.push_back(static_cast<float>(static_cast<int>(engine() % 17) - 8));  // exact in all formats
     const int to = place + kernels::cuda::element_place<Format>(at / Format::kColumns, at % Format::kColumns);
-    if constexpr (Format::kHasTensorCores) {
+    if constexpr (kernels::cuda::kIsHalf<Format>) {
       const std::uint32_t pair = lanes.template pack<Format>(numbers.back(), 0);
       lanes.store_shared(at / Format::kColumns % kernels::cuda::kThreads<Format>, to, static_cast<std::uint16_t>(pair));
     } else {
@@ -86,6 +86,7 @@ TEST(CudaPrimitives, ProductsOfSlicesAreThoseOfLoops) {
   expect_products<BFloat16Format>();
   expect_products<Float16Format>();
   expect_products<Float32Format>();
+  expect_products<kernels::cuda::Tf32Format>();
 }
 
 TEST(CudaPrimitives, AMatrixIsGivenToLanesByRowsOrByColumns) {

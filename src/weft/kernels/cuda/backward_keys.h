@@ -9,7 +9,7 @@
 
 namespace weft::kernels::cuda {
 
-template <typename Lanes, typename Format, bool kHasTerms>
+template <typename Lanes, typename Format, bool kHasTerms, bool kCareful>
 class KeyGradientBlock {
   template <typename T>
   using Each = typename Lanes::template Each<T>;
@@ -25,21 +25,17 @@ class KeyGradientBlock {
         value_(lanes, key_.slices() * kOwnSliceBytes<Format>, own_rows(call.attention.value, call.attention.value_dim)),
         ring_place_(ring_place<Format>(key_.slices() + value_.slices())),
         screen_(lanes, ring_place_ + kRingSlots * kSliceBytes),
-        scores_(lanes, call, at, first_row_) {}
+        scores_(lanes, call, at, first_row_, ring_place_ + kRingSlots * (kSliceBytes + kSliceRows * 8)) {}
 
-  WEFT_DEVICE void run() {
-    bool is_careful = false;
-    bool is_again = true;
-    while (is_again) {  // one copy of the walk in the kernel
-      sum_blocks(is_careful);
-      lanes_.run([&](int thread) {
-        is_lost_[thread] = is_lost_sum(scores_.trace(thread) + trace_of<Format, Lanes>(key_sums_, thread) +
-                                       trace_of<Format, Lanes>(value_sums_, thread));
-      });
-      is_again = !is_careful && lanes_.any(is_lost_);
-      is_careful = true;
-    }
+  /// Whether the block must run again, carefully.
+  WEFT_DEVICE bool run() {
+    sum_blocks();
     store();
+    lanes_.run([&](int thread) {
+      is_lost_[thread] = is_lost_sum(scores_.trace(thread) + trace_of<Format, Lanes>(key_sums_, thread) +
+                                     trace_of<Format, Lanes>(value_sums_, thread));
+    });
+    return !kCareful && lanes_.any(is_lost_);
   }
 
  private:
@@ -61,7 +57,7 @@ class KeyGradientBlock {
       }
     }
     KeyGradientBlock* of;
-    std::int64_t index;
+    std::int32_t index;
     int step;
   };
   using Slices = Ring<Lanes, kRingSlots - 2, Copy>;
@@ -83,7 +79,7 @@ class KeyGradientBlock {
   }
 
   WEFT_DEVICE std::int64_t first_key() const { return std::int64_t{item_.block} * kSliceRows + first_row_; }
-  WEFT_DEVICE std::int64_t key_head() const { return at_.head / (call_.attention.heads / call_.attention.key_heads); }
+  WEFT_DEVICE std::int64_t key_head() const { return at_.head / heads_of_key(call_.attention); }
   WEFT_DEVICE SliceRows own_rows(const Input& array, std::int64_t columns) const {
     SliceRows rows = slice_rows<Format>(array, at_, key_head(), first_key());
     rows.columns = columns;
@@ -91,7 +87,7 @@ class KeyGradientBlock {
     return rows;
   }
 
-  WEFT_DEVICE void sum_blocks(bool is_careful) {
+  WEFT_DEVICE void sum_blocks() {
     scores_.begin(0);
     lanes_.run([&](int thread) {
       key_sums_[thread] = {};
@@ -100,24 +96,30 @@ class KeyGradientBlock {
     key_.copy(call_.is_aligned);
     value_.copy(call_.is_aligned);
     Slices slices(lanes_, ring_place_, (item_.end - item_.begin) * steps(), Copy{this, item_.begin, 0});
-    for (std::int64_t index = item_.begin; index < item_.end; ++index) {
-      add_block(slices, meet<false>(call_, at_, item_.block, index), is_careful, index == item_.begin);
+    for (std::int32_t index = item_.begin; index < item_.end; ++index) {
+      add_block(slices, meet<false>(call_, at_, item_.block, index), index == item_.begin);
     }
   }
 
-  WEFT_DEVICE void add_block(Slices& slices, const Met& met, bool is_careful, bool is_first) {
+  WEFT_DEVICE void add_block(Slices& slices, const Met& met, bool is_first) {
     scores_.begin_block(met);
     int place = 0;
     int before = 0;
+    WEFT_DEVICE_LOOP
     for (int step = 0; step < steps(); ++step) {
       before = place;
       place = slices.next();
-      if (is_careful && is_first && step == 0) {
-        key_.screen(screen_, scores_.lost_first());
-        value_.screen(screen_, scores_.lost_second());
+      if (step == 0) {
+        scores_.template note_queries<Format>(met);
+      }
+      if constexpr (kCareful) {
+        if (is_first && step == 0) {
+          key_.screen(screen_, scores_.lost_first());
+          value_.screen(screen_, scores_.lost_second());
+        }
       }
       const Step now = step_of(step);
-      if (is_careful) {
+      if constexpr (kCareful) {
         screen_.clean(place, slices.slot());
         scores_.note_lost(screen_, slices.slot(), now.is_score);
       }
@@ -127,13 +129,13 @@ class KeyGradientBlock {
         value_.add_scores_of(scores_.incoming, now.slice, place);
       }
     }
-    if (is_careful) {
+    if constexpr (kCareful) {
       scores_.spoil_scores();
     }
     scores_.turn(met);
     add_values<Format>(lanes_, value_sums_, scores_.scores, place);
     add_values<Format>(lanes_, key_sums_, scores_.incoming, before);
-    if (is_careful) {
+    if constexpr (kCareful) {
       spoil_values(lanes_, value_sums_, screen_, slices.slot(), scores_.edges);
     }
   }
@@ -177,7 +179,7 @@ class KeyGradientBlock {
   OwnTile<Format, Lanes> value_;
   int ring_place_;
   Screen<Format, Lanes> screen_;
-  ScoreGradients<Lanes, false, kHasTerms> scores_;
+  ScoreGradients<Lanes, false, kHasTerms, kCareful> scores_;
   Each<ValueSums<Format>> key_sums_;
   Each<ValueSums<Format>> value_sums_;
   Each<bool> is_lost_;
@@ -196,28 +198,29 @@ template <typename Lanes, typename Format>
 WEFT_DEVICE void join_key_gradients(Lanes& lanes, const DeviceCall& call, const Place& at, const JoinedKeys& keys) {
   lanes.run([&](int thread) {
     const AttentionArguments& arguments = call.attention;
-    const std::int64_t shared = arguments.heads / arguments.key_heads;
-    const std::int64_t first = at.head * shared;
-    const auto join_of = [&](std::int64_t head) {
+    const std::int32_t shared = heads_of_key(arguments);
+    const std::int32_t first = at.head * shared;
+    const auto join_of = [&](std::int32_t head) {
       const std::int64_t group = group_of(call, {0, at.batch, head, 0, 0});
       return call.columns.joins[call.columns.join_begin[group] + at.item];
     };
     const std::int64_t first_key = std::int64_t{join_of(first).block} * kSliceRows;
-    for (std::int64_t entry = thread; entry < kSliceRows * keys.width; entry += kThreads<Format>) {
-      const std::int64_t row = entry / keys.width;
+    const auto width = static_cast<std::int32_t>(keys.width);
+    for (std::int32_t entry = thread; entry < kSliceRows * width; entry += kThreads<Format>) {
+      const std::int32_t row = entry / width;
       if (first_key + row >= arguments.key_length) {
         return;
       }
       float sum = 0;
-      for (std::int64_t head = first; head < first + shared; ++head) {
+      for (std::int32_t head = first; head < first + shared; ++head) {
         const JoinItem item = join_of(head);
         const std::int64_t slot = (at.batch * arguments.heads + head) * call.columns.slots + item.slot;
         for (int part = 0; part < item.count; ++part) {
-          sum += keys.partial[((slot + part) * kSliceRows + row) * keys.width + entry % keys.width];
+          sum += keys.partial[((slot + part) * kSliceRows + row) * keys.width + entry % width];
         }
       }
       store_number<Format, Lanes>(keys.output.data,
-                                  row_place(keys.output, at.batch, at.head, first_key + row) + entry % keys.width,
+                                  row_place(keys.output, at.batch, at.head, first_key + row) + entry % width,
                                   keys.scale * sum);
     }
   });

@@ -11,7 +11,7 @@
 namespace weft::kernels::cuda {
 
 /// kIsTable: not dQ is wanted but the gradient of the distance table.
-template <typename Lanes, typename Format, bool kHasTerms, bool kIsTable = false>
+template <typename Lanes, typename Format, bool kHasTerms, bool kIsTable, bool kCareful>
 class QueryGradientBlock {
   template <typename T>
   using Each = typename Lanes::template Each<T>;
@@ -23,28 +23,25 @@ class QueryGradientBlock {
         at_(at),
         item_(item),
         first_row_(at.part * Format::kOwnRows),
+        key_head_(at.head / heads_of_key(call.attention)),
         query_(lanes, 0, own_rows(call.attention.query, call.attention.head_dim)),
         gradient_(lanes, query_.slices() * kOwnSliceBytes<Format>,
                   own_rows(call.gradients.output_gradient, call.attention.value_dim)),
         ring_place_(ring_place<Format>(query_.slices() + gradient_.slices())),
         screen_(lanes, ring_place_ + kRingSlots * kSliceBytes),
-        scores_(lanes, call, at, first_row_),
+        scores_(lanes, call, at, first_row_, 0),
         distances_(lanes, call, at, ring_place_ + kRingSlots * kSliceBytes) {}
 
-  WEFT_DEVICE void run() {
-    bool is_careful = false;
-    bool is_again = true;
-    while (is_again) {  // one copy of the walk in the kernel
-      sum_blocks(is_careful);
-      lanes_.run([&](int thread) {
-        is_lost_[thread] = is_lost_sum(scores_.trace(thread) + trace_of<Format, Lanes>(sums_, thread));
-      });
-      is_again = !is_careful && lanes_.any(is_lost_);
-      is_careful = true;
-    }
+  /// Whether the block must run again, carefully.
+  WEFT_DEVICE bool run() {
+    sum_blocks();
     if constexpr (!kIsTable) {
       store();
     }
+    lanes_.run([&](int thread) {
+      is_lost_[thread] = is_lost_sum(scores_.trace(thread) + trace_of<Format, Lanes>(sums_, thread));
+    });
+    return !kCareful && lanes_.any(is_lost_);
   }
 
  private:
@@ -56,10 +53,9 @@ class QueryGradientBlock {
       const int values = block.gradient_.slices();
       const int keys = block.query_.slices();
       const std::int64_t key_block = arguments.layout.key_block[index];
-      const std::int64_t key_head = block.at_.head / (arguments.heads / arguments.key_heads);
       const bool is_value = step < values;
-      SliceRows rows =
-          slice_rows<Format>(is_value ? arguments.value : arguments.key, block.at_, key_head, key_block * kSliceRows);
+      SliceRows rows = slice_rows<Format>(is_value ? arguments.value : arguments.key, block.at_, block.key_head_,
+                                          key_block * kSliceRows);
       rows.columns = is_value ? arguments.value_dim : arguments.head_dim;
       rows.there = keys_there(block.call_, block.at_.batch, key_block);
       copy_slice<Format, kSliceRows>(block.lanes_, to, rows,
@@ -71,7 +67,7 @@ class QueryGradientBlock {
       }
     }
     QueryGradientBlock* of;
-    std::int64_t index;
+    std::int32_t index;
     int step;
   };
   using Slices = Ring<Lanes, kRingSlots - 1, Copy>;
@@ -86,7 +82,7 @@ class QueryGradientBlock {
     return rows;
   }
 
-  WEFT_DEVICE void sum_blocks(bool is_careful) {
+  WEFT_DEVICE void sum_blocks() {
     scores_.begin(first_query());
     lanes_.run([&](int thread) { sums_[thread] = {}; });
     if constexpr (kIsTable) {
@@ -94,24 +90,27 @@ class QueryGradientBlock {
     }
     query_.copy(call_.is_aligned);
     gradient_.copy(call_.is_aligned);
-    const std::int64_t steps = (item_.end - item_.begin) * (query_.slices() + gradient_.slices());
+    const std::int32_t steps = (item_.end - item_.begin) * (query_.slices() + gradient_.slices());
     Slices slices(lanes_, ring_place_, steps, Copy{this, item_.begin, 0});
-    for (std::int64_t index = item_.begin; index < item_.end; ++index) {
-      add_block(slices, meet<true>(call_, at_, item_.block, index), is_careful, index == item_.begin);
+    for (std::int32_t index = item_.begin; index < item_.end; ++index) {
+      add_block(slices, meet<true>(call_, at_, item_.block, index), index == item_.begin);
     }
   }
 
-  WEFT_DEVICE void add_block(Slices& slices, const Met& met, bool is_careful, bool is_first) {
+  WEFT_DEVICE void add_block(Slices& slices, const Met& met, bool is_first) {
     scores_.begin_block(met);
     int place = 0;
+    WEFT_DEVICE_LOOP
     for (int step = 0; step < gradient_.slices() + query_.slices(); ++step) {
       place = slices.next();
-      if (is_careful && is_first && step == 0) {
-        query_.screen(screen_, scores_.lost_first());
-        gradient_.screen(screen_, scores_.lost_second());
+      if constexpr (kCareful) {
+        if (is_first && step == 0) {
+          query_.screen(screen_, scores_.lost_first());
+          gradient_.screen(screen_, scores_.lost_second());
+        }
       }
       const bool is_score = step >= gradient_.slices();
-      if (is_careful) {
+      if constexpr (kCareful) {
         screen_.clean(place, slices.slot());
         scores_.note_lost(screen_, slices.slot(), is_score);
       }
@@ -122,7 +121,7 @@ class QueryGradientBlock {
         gradient_.add_scores_of(scores_.incoming, step, place);
       }
     }
-    if (is_careful) {
+    if constexpr (kCareful) {
       scores_.spoil_scores();
     }
     scores_.turn(met);
@@ -159,11 +158,12 @@ class QueryGradientBlock {
   Place at_;
   WorkItem item_;
   int first_row_;
+  std::int32_t key_head_;
   OwnTile<Format, Lanes> query_;
   OwnTile<Format, Lanes> gradient_;
   int ring_place_;
   Screen<Format, Lanes> screen_;
-  ScoreGradients<Lanes, true, kHasTerms> scores_;
+  ScoreGradients<Lanes, true, kHasTerms, kCareful> scores_;
   DistanceSums<Lanes, Format> distances_;
   Each<ValueSums<Format>> sums_;
   Each<bool> is_lost_;
@@ -174,10 +174,10 @@ template <typename Lanes, typename Format>
 WEFT_DEVICE void join_query_gradients(Lanes& lanes, const DeviceCall& call, const Place& at, const JoinItem& item) {
   lanes.run([&](int thread) {
     const AttentionArguments& arguments = call.attention;
-    const std::int64_t width = arguments.head_dim;
+    const auto width = static_cast<std::int32_t>(arguments.head_dim);
     const std::int64_t slot = (at.batch * arguments.heads + at.head) * call.rows.slots + item.slot;
-    for (std::int64_t entry = thread; entry < kSliceRows * width; entry += kThreads<Format>) {
-      const int row = static_cast<int>(entry / width);
+    for (std::int32_t entry = thread; entry < kSliceRows * width; entry += kThreads<Format>) {
+      const std::int32_t row = entry / width;
       if (!has_bit(queries_there(call, item.block), row)) {
         return;
       }

@@ -11,8 +11,8 @@ namespace weft::kernels::cuda {
 
 /// A block of queries (or of keys) with the blocks [begin, end) that it meets: all of them, or a part.
 struct WorkItem {
-  std::int64_t begin;
-  std::int64_t end;
+  std::int32_t begin;
+  std::int32_t end;
   std::int32_t block;
   std::int32_t slot;  ///< where the sums of a part are left; -1: the item is whole, and its results are final
 };
@@ -72,15 +72,17 @@ struct DeviceCall {
   bool has_weights = false;                   ///< the layout has blocks with log multiplicities
   float* delta = nullptr;                     ///< [B, H, Q]: rowsum(dO O)
   Partials partials;
+  std::uint8_t* lost = nullptr;  ///< a flag for each thread block of a walk, of which there are at most lost_flags()
   Draws draws;
+  bool is_tf32 = false;     ///< float32 may be multiplied with 11 bits
   bool is_aligned = false;  ///< rows of all inputs begin at multiples of 16 bytes
 };
 
 /// The place of a thread block in the work of a kernel.
 struct Place {
-  std::int64_t item = 0;  ///< among those of the group
-  std::int64_t batch = 0;
-  std::int64_t head = 0;
+  std::int32_t item = 0;  ///< among those of the group
+  std::int32_t batch = 0;
+  std::int32_t head = 0;
   int chunk = 0;  ///< which columns of the results
   int part = 0;   ///< which rows of the block
 };

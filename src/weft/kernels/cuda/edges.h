@@ -20,14 +20,19 @@ inline constexpr float kLogTwoOfE = 1.44269504F;
 
 /// One block of the layout as the threads of a thread block see it; the same for all of them.
 struct Met {
-  std::int64_t first_query = 0;
-  std::int64_t first_key = 0;
+  std::int32_t first_query = 0;
+  std::int32_t first_key = 0;
   std::uint64_t there = 0;              ///< of the rows that are met: those that exist and are not padded
   std::uint64_t own_there = kAllRows;   ///< of those that are owned, where it matters
   const std::uint64_t* bits = nullptr;  ///< a word for each row that is owned; null: a full block
   const float* weights = nullptr;       ///< log multiplicities [tile_query][64], or null
   bool is_whole = false;                ///< every entry is an edge
 };
+
+/// How many heads share a head of keys.
+constexpr std::int32_t heads_of_key(const AttentionArguments& arguments) {
+  return static_cast<std::int32_t>(arguments.heads) / static_cast<std::int32_t>(arguments.key_heads);
+}
 
 WEFT_DEVICE std::int64_t group_of(const DeviceCall& call, const Place& at) {
   return call.attention.layout.group_of(at.batch, at.head);
@@ -48,15 +53,15 @@ WEFT_DEVICE std::uint64_t queries_there(const DeviceCall& call, std::int64_t que
 
 /// The block at `index` of the block arrays, or of those of the transpose, which a block of queries (of keys) meets.
 template <bool kOwnsQueries>
-WEFT_DEVICE Met meet(const DeviceCall& call, const Place& at, std::int64_t own_block, std::int64_t index) {
+WEFT_DEVICE Met meet(const DeviceCall& call, const Place& at, std::int32_t own_block, std::int32_t index) {
   const pattern::LayoutView& layout = call.attention.layout;
   const std::int64_t block = kOwnsQueries ? index : call.gradients.transpose.block[index];
   const std::int64_t query_block = kOwnsQueries ? own_block : call.gradients.transpose.query_block[index];
   const std::int64_t key_block = kOwnsQueries ? layout.key_block[block] : own_block;
   const std::int32_t kind = layout.kind[block];
   Met met;
-  met.first_query = query_block * layout.tile_query;
-  met.first_key = key_block * kSliceRows;
+  met.first_query = static_cast<std::int32_t>(query_block * layout.tile_query);
+  met.first_key = static_cast<std::int32_t>(key_block) * kSliceRows;
   const std::uint64_t keys = keys_there(call, at.batch, key_block);
   met.there = kOwnsQueries ? keys : queries_there(call, query_block);
   met.own_there = kOwnsQueries ? queries_there(call, query_block) : keys;
@@ -103,6 +108,7 @@ WEFT_DEVICE std::uint64_t edges_of(const DeviceCall& call, const Place& at, cons
   std::uint64_t word = met.bits == nullptr ? kAllRows : met.bits[row];
   word = has_bit(met.own_there, row) ? word & met.there : 0;
   if (has_positions(call.attention)) {
+    WEFT_DEVICE_LOOP
     for (int other = 0; other < kSliceRows; ++other) {
       if (has_bit(word, other) && !is_in_sight(call, at, pair_of<kOwnsQueries>(met, row, other))) {
         word &= ~(std::uint64_t{1} << other);

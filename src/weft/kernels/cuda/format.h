@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // How numbers of each dtype lie in shared memory and what multiplies them: tensor cores for 16 bits, plain sums for
-// float32, which is exact. A slice is 64 rows of 128 bytes, whatever the dtype, and all copies are of slices.
+// float32, which is exact, or tensor cores by request. A slice is 64 rows of 128 bytes, whatever the dtype, and all
+// copies are of slices.
 #pragma once
 
 #include <cstdint>
 
-#include "weft/kernels/arguments.h"
 #include "weft/kernels/cuda/device.h"
+#include "weft/kernels/cuda/device_call.h"
 
 namespace weft::kernels::cuda {
 
@@ -43,6 +44,26 @@ struct Float32Format {
   static constexpr std::uint32_t kExponent = 0x7F800000;
 };
 
+/// Tensor cores for float32, whose factors are rounded to 11 bits. What is careful stays exact.
+struct Tf32Format : Float32Format {
+  static constexpr bool kHasTensorCores = true;
+};
+
+/// What the careful walk of a format, and all passes without products, compute in.
+template <typename Format>
+struct ExactFormatOf {
+  using Type = Format;
+};
+template <>
+struct ExactFormatOf<Tf32Format> {
+  using Type = Float32Format;
+};
+template <typename Format>
+using ExactFormat = typename ExactFormatOf<Format>::Type;
+
+template <typename Format>
+inline constexpr bool kIsHalf = sizeof(typename Format::Element) == 2;
+
 template <typename Format>
 inline constexpr int kThreads = Format::kOwnRows / kWarpRows * kWarp;
 
@@ -66,6 +87,22 @@ WEFT_DEVICE bool is_lost(typename Format::Element bits) {
   return (bits & Format::kExponent) == Format::kExponent;
 }
 WEFT_DEVICE bool is_lost_sum(float sum) { return !(sum - sum == 0.0F); }
+
+/// work(Format) for a dtype: one of the three that are there.
+template <typename Work>
+auto with_format(DType dtype, const Work& work) {
+  if (dtype == DType::kFloat32) {
+    return work(Float32Format{});
+  }
+  return dtype == DType::kBFloat16 ? work(BFloat16Format{}) : work(Float16Format{});
+}
+
+/// The same for a call, which may ask for float32 on tensor cores.
+template <typename Work>
+auto with_call_format(const DeviceCall& call, const Work& work) {
+  const bool is_tf32 = call.attention.dtype == DType::kFloat32 && call.is_tf32;
+  return is_tf32 ? work(Tf32Format{}) : with_format(call.attention.dtype, work);
+}
 
 /// Where the sixteen bytes `chunk` of a row of a slice lie: turned by the row, so that eight rows of one chunk lie in
 /// all banks.

@@ -14,12 +14,13 @@ namespace weft::kernels::cuda {
 struct RowState {
   float maximum[2];
   float sum[2];
-  std::uint64_t seen[2];  ///< not zero: the row has an edge
+  std::uint32_t seen[2];  ///< not zero: the row has an edge
   float trace;            ///< not finite where a score was not: the block runs again, carefully
 };
 
-/// kSlices slices of values a block. kHasTerms: the call has distances, weights or dropout.
-template <typename Lanes, typename Format, int kSlices, bool kHasTerms>
+/// kSlices slices of values a block. kHasTerms: the call has distances, positions, weights or dropout. kCareful:
+/// numbers may be NaN or infinite.
+template <typename Lanes, typename Format, int kSlices, bool kHasTerms, bool kCareful>
 class ForwardBlock {
   template <typename T>
   using Each = typename Lanes::template Each<T>;
@@ -31,18 +32,15 @@ class ForwardBlock {
         at_(at),
         item_(item),
         first_row_(at.part * Format::kOwnRows),
+        key_head_(at.head / heads_of_key(call.attention)),
         query_(lanes, 0, query_rows()),
         screen_(lanes, ring_place<Format>(query_.slices()) + kRingSlots * kSliceBytes) {}
 
-  WEFT_DEVICE void run() {
-    bool is_careful = false;
-    bool is_again = true;
-    while (is_again) {  // one copy of the walk in the kernel
-      sum_blocks(is_careful);
-      is_again = !is_careful && lanes_.any(is_lost_);
-      is_careful = true;
-    }
+  /// Whether the block must run again, carefully.
+  WEFT_DEVICE bool run() {
+    sum_blocks();
     store();
+    return !kCareful && lanes_.any(is_lost_);
   }
 
  private:
@@ -52,10 +50,9 @@ class ForwardBlock {
       ForwardBlock& block = *of;
       const AttentionArguments& arguments = block.call_.attention;
       const std::int64_t key_block = arguments.layout.key_block[index];
-      const std::int64_t key_head = block.at_.head / (arguments.heads / arguments.key_heads);
       const bool is_key = step < block.query_.slices();
-      SliceRows rows =
-          slice_rows<Format>(is_key ? arguments.key : arguments.value, block.at_, key_head, key_block * kSliceRows);
+      SliceRows rows = slice_rows<Format>(is_key ? arguments.key : arguments.value, block.at_, block.key_head_,
+                                          key_block * kSliceRows);
       rows.columns = is_key ? arguments.head_dim : arguments.value_dim;
       rows.there = keys_there(block.call_, block.at_.batch, key_block);
       const int slice = is_key ? step : block.at_.chunk * kSlices + step - block.query_.slices();
@@ -66,7 +63,7 @@ class ForwardBlock {
       }
     }
     ForwardBlock* of;
-    std::int64_t index;
+    std::int32_t index;
     int step;
   };
   using Slices = Ring<Lanes, kRingSlots - 1, Copy>;
@@ -80,27 +77,29 @@ class ForwardBlock {
     return rows;
   }
 
-  WEFT_DEVICE void sum_blocks(bool is_careful) {
+  WEFT_DEVICE void sum_blocks() {
     lanes_.run([&](int thread) {
-      constexpr float kLowest = std::numeric_limits<float>::lowest();
+      constexpr float kLowest = std::numeric_limits<float>::lowest() / 2;  // so that it stays finite in base 2
       state_[thread] = {{kLowest, kLowest}, {0, 0}, {0, 0}, 0};
-      lost_queries_[thread] = {};
+      if constexpr (kCareful) {
+        lost_queries_[thread] = {};
+      }
       unroll<kSlices>([&](auto slice) { output_[slice][thread] = {}; });
     });
     query_.copy(call_.is_aligned);
-    const std::int64_t steps = (item_.end - item_.begin) * (query_.slices() + kSlices);
+    const std::int32_t steps = (item_.end - item_.begin) * (query_.slices() + kSlices);
     Slices slices(lanes_, ring_place<Format>(query_.slices()), steps, Copy{this, item_.begin, 0});
-    for (std::int64_t index = item_.begin; index < item_.end; ++index) {
+    for (std::int32_t index = item_.begin; index < item_.end; ++index) {
       const Met met = meet<true>(call_, at_, item_.block, index);
-      add_block_scores(slices, met, is_careful && index == item_.begin, is_careful);
+      add_block_scores(slices, met, index == item_.begin);
       soften(met);
       unroll<kSlices>([&](auto slice) {
         const int place = slices.next();
-        if (is_careful) {
+        if constexpr (kCareful) {
           screen_.clean(place, slices.slot());
         }
         add_values<Format>(lanes_, output_[slice], scores_, place);
-        if (is_careful) {
+        if constexpr (kCareful) {
           spoil_values(lanes_, output_[slice], screen_, slices.slot(), edges_);
         }
       });
@@ -109,18 +108,22 @@ class ForwardBlock {
   }
 
   /// scores_ = Q K^T of a block, not scaled.
-  WEFT_DEVICE void add_block_scores(Slices& slices, const Met& met, bool is_first, bool is_careful) {
+  WEFT_DEVICE void add_block_scores(Slices& slices, const Met& met, bool is_first) {
     lanes_.run([&](int thread) {
       scores_[thread] = {};
-      lost_keys_[thread] = 0;
+      if constexpr (kCareful) {
+        lost_keys_[thread] = 0;
+      }
       unroll<2>([&](auto row) {
-        edges_[thread].at[row] = edges_of<true>(call_, at_, met, first_row_ + own_row(thread) + 8 * row);
-        state_[thread].seen[row] |= edges_[thread].at[row];
+        const std::uint64_t edges = edges_of<true>(call_, at_, met, first_row_ + own_row(thread) + 8 * row);
+        edges_[thread].at[row] = edges;
+        state_[thread].seen[row] |= static_cast<std::uint32_t>(edges) | static_cast<std::uint32_t>(edges >> 32);
       });
     });
+    WEFT_DEVICE_LOOP
     for (int slice = 0; slice < query_.slices(); ++slice) {
       const int place = slices.next();
-      if (is_careful) {
+      if constexpr (kCareful) {
         if (is_first && slice == 0) {
           query_.screen(screen_, lost_queries_);
         }
@@ -129,37 +132,52 @@ class ForwardBlock {
       }
       query_.add_scores_of(scores_, slice, place);
     }
-    if (is_careful) {
+    if constexpr (kCareful) {
       spoil(lanes_, scores_, lost_queries_, lost_keys_);
     }
   }
 
+  /// exp(score - maximum). Without terms scores are not scaled yet, and one instruction does both.
+  WEFT_DEVICE float weight_of(float score, float maximum) const {
+    if constexpr (kHasTerms) {
+      return Lanes::exp2((score - maximum) * kLogTwoOfE);  // maxima may be as low as kOwnScore
+    }
+    return Lanes::exp2(Lanes::multiply_add(score, scale() * kLogTwoOfE, -(maximum * kLogTwoOfE)));
+  }
+  /// What a sum is multiplied with when the maximum rises.
+  WEFT_DEVICE float rescaling(float before, float maximum) const {
+    return Lanes::exp2(kHasTerms ? (before - maximum) * kLogTwoOfE : before * kLogTwoOfE - maximum * kLogTwoOfE);
+  }
+  WEFT_DEVICE float scale() const { return static_cast<float>(call_.attention.scale); }
+
   /// scores_ become weights: exp(score - maximum), dropped or kept; what was summed before is rescaled.
   WEFT_DEVICE void soften(const Met& met) {
     lanes_.run([&](int thread) {
-      const auto scale = static_cast<float>(call_.attention.scale);
+      const std::uint64_t edges[2] = {edges_[thread].at[0] >> own_column(thread),
+                                      edges_[thread].at[1] >> own_column(thread)};
       unroll<2>([&](auto row) { maximum_[row][thread] = std::numeric_limits<float>::lowest(); });
       unroll<32>([&](auto at) {
         const int of_row = at % 4 / 2;
+        const int column = at / 4 * 8 + at % 2;
         float& score = scores_[thread].at[at / 4][at % 4];
-        const int column = at / 4 * 8 + own_column(thread) + at % 2;
         state_[thread].trace += score;
-        score *= scale;
-        if (!met.is_whole && !has_bit(edges_[thread].at[of_row], column)) {
+        if (!met.is_whole && !has_bit(edges[of_row], column)) {
           score = -std::numeric_limits<float>::infinity();
         } else if constexpr (kHasTerms) {
-          score = edge_score<true>(call_, at_, met, first_row_ + own_row(thread) + 8 * of_row, column, score);
+          score = edge_score<true>(call_, at_, met, first_row_ + own_row(thread) + 8 * of_row,
+                                   column + own_column(thread), scale() * score);
         }
         maximum_[of_row][thread] = score > maximum_[of_row][thread] ? score : maximum_[of_row][thread];
       });
     });
     unroll<2>([&](auto row) { join_row<false>(lanes_, maximum_[row]); });
     lanes_.run([&](int thread) {
-      unroll<2>([&](auto row) { rescale(thread, row, maximum_[row][thread]); });
+      unroll<2>(
+          [&](auto row) { rescale(thread, row, kHasTerms ? maximum_[row][thread] : maximum_[row][thread] * scale()); });
       unroll<32>([&](auto at) {
         const int of_row = at % 4 / 2;
         float& score = scores_[thread].at[at / 4][at % 4];
-        score = Lanes::exp2((score - state_[thread].maximum[of_row]) * kLogTwoOfE);
+        score = weight_of(score, state_[thread].maximum[of_row]);
         state_[thread].sum[of_row] += score;
       });
       drop(thread, met);
@@ -173,7 +191,7 @@ class ForwardBlock {
     const float before = state.maximum[row];
     const float joined = greatest > before ? greatest : before;
     state.maximum[row] = joined > kHighest ? kHighest : joined;
-    const float factor = Lanes::exp2((before - state.maximum[row]) * kLogTwoOfE);
+    const float factor = rescaling(before, state.maximum[row]);
     state.sum[row] *= factor;
     unroll<kSlices>([&](auto slice) {
       unroll<Format::kColumns / 8>([&](auto tile) {
@@ -286,6 +304,7 @@ class ForwardBlock {
   Place at_;
   WorkItem item_;
   int first_row_;
+  std::int32_t key_head_;
   OwnTile<Format, Lanes> query_;
   Screen<Format, Lanes> screen_;
   Each<Scores> scores_;
@@ -306,9 +325,9 @@ WEFT_DEVICE void join_forward(Lanes& lanes, const DeviceCall& call, const Place&
     const AttentionArguments& arguments = call.attention;
     const std::int64_t head = at.batch * arguments.heads + at.head;
     const std::int64_t slot = head * call.rows.slots + item.slot;
-    const std::int64_t width = arguments.value_dim;
-    for (std::int64_t entry = thread; entry < kSliceRows * width; entry += kThreads<Format>) {
-      const int row = static_cast<int>(entry / width);
+    const auto width = static_cast<std::int32_t>(arguments.value_dim);
+    for (std::int32_t entry = thread; entry < kSliceRows * width; entry += kThreads<Format>) {
+      const std::int32_t row = entry / width;
       if (!has_bit(queries_there(call, item.block), row)) {
         return;
       }

@@ -11,6 +11,9 @@ extern "C" {
 /// Null, or what CUDA says is wrong, as a static text.
 const char* weft_cuda_forward(const weft::kernels::cuda::DeviceCall* call, void* stream);
 const char* weft_cuda_backward(const weft::kernels::cuda::DeviceCall* call, void* stream);
+/// The forward pass of a call whose blocks have one query each (a tile of one, or a single query), without dropout. Its
+/// rows are planned in parts of at most kLongestDecodePart blocks (plan.h).
+const char* weft_cuda_decode(const weft::kernels::cuda::DeviceCall* call, void* stream);
 /// sizeof(DeviceCall) of the library: that of who opens it must be the same.
 unsigned long weft_cuda_call_bytes();
 }

@@ -41,6 +41,7 @@ class OwnTile {
   WEFT_DEVICE int slices() const { return slices_; }
 
   WEFT_DEVICE void copy(bool is_aligned) {
+    WEFT_DEVICE_LOOP
     for (int slice = 0; slice < slices_; ++slice) {
       copy_slice<Format, Format::kOwnRows>(lanes_, place_ + slice * kOwnSliceBytes<Format>, rows_, slice, is_aligned);
     }
@@ -56,6 +57,7 @@ class OwnTile {
   /// Adds to `lost` which rows are, and clears them. For careful runs, when the copies have arrived.
   WEFT_DEVICE void screen(const Screen<Format, Lanes>& screen, typename Lanes::template Each<RowFlags>& lost) {
     lanes_.run([&](int thread) {
+      WEFT_DEVICE_LOOP
       for (int slice = 0; slice < slices_; ++slice) {
         unroll<2>([&](auto row) {
           const bool is_lost =
@@ -66,6 +68,7 @@ class OwnTile {
     });
     lanes_.barrier();
     lanes_.run([&](int thread) {
+      WEFT_DEVICE_LOOP
       for (int slice = 0; slice < slices_ && thread < Format::kOwnRows; ++slice) {
         screen.clear_row(thread, place_ + slice * kOwnSliceBytes<Format>, thread);
       }
@@ -118,7 +121,7 @@ WEFT_DEVICE void clear(Lanes& lanes, typename Lanes::template Each<Scores>& sums
 /// Stores a number as the dtype has it.
 template <typename Format, typename Lanes>
 WEFT_DEVICE void store_number(void* array, std::int64_t at, float number) {
-  if constexpr (Format::kHasTensorCores) {
+  if constexpr (kIsHalf<Format>) {
     static_cast<std::uint16_t*>(array)[at] = static_cast<std::uint16_t>(Lanes::template pack<Format>(number, 0.0F));
   } else {
     static_cast<float*>(array)[at] = number;
@@ -128,7 +131,7 @@ WEFT_DEVICE void store_number(void* array, std::int64_t at, float number) {
 /// A number of an array in the dtype.
 template <typename Format, typename Lanes>
 WEFT_DEVICE float load_number(const void* array, std::int64_t at) {
-  if constexpr (Format::kHasTensorCores) {
+  if constexpr (kIsHalf<Format>) {
     return Lanes::template unpack<Format>(static_cast<const std::uint16_t*>(array)[at]);
   } else {
     return static_cast<const float*>(array)[at];

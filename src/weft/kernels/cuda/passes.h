@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Each kernel as a type: how many thread blocks it has, how much shared memory each needs, and what one of them does.
-// Whoever launches them, on a GPU or in a test, takes them in the order of run_forward() and run_backward().
+// Whoever launches them, on a GPU or in a test, takes them in the order of run_forward() and run_backward(). A walk
+// over blocks of the layout is two kernels: a hot one, which notes where it met what is not finite, and a careful one.
 #pragma once
 
 #include <cstdint>
 
 #include "weft/kernels/cuda/backward_keys.h"
 #include "weft/kernels/cuda/backward_queries.h"
+#include "weft/kernels/cuda/decode.h"
 #include "weft/kernels/cuda/forward.h"
 
 namespace weft::kernels::cuda {
@@ -24,9 +26,10 @@ inline constexpr int kPartsOfBlock = kSliceRows / Format::kOwnRows;
 /// The place of a thread block: x is an item, y a head of a member of the batch, z a chunk and a part.
 template <typename Format>
 WEFT_DEVICE Place place_of(const DeviceCall& call, const Grid& at) {
-  const std::int64_t heads = call.attention.heads;
-  return {at.x, at.y / heads, at.y % heads, static_cast<int>(at.z / kPartsOfBlock<Format>),
-          static_cast<int>(at.z % kPartsOfBlock<Format>)};
+  const auto heads = static_cast<std::int32_t>(call.attention.heads);
+  const auto row = static_cast<std::int32_t>(at.y);
+  return {static_cast<std::int32_t>(at.x), row / heads, row % heads, static_cast<int>(at.z) / kPartsOfBlock<Format>,
+          static_cast<int>(at.z) % kPartsOfBlock<Format>};
 }
 
 WEFT_DEVICE bool has_item(const WorkList& list, std::int64_t group, std::int64_t item) {
@@ -36,8 +39,8 @@ WEFT_DEVICE bool has_join(const WorkList& list, std::int64_t group, std::int64_t
   return item < list.join_begin[group + 1] - list.join_begin[group];
 }
 
-inline std::int64_t heads_of(const DeviceCall& call) { return call.attention.batch * call.attention.heads; }
-inline std::int64_t parts_of(std::int64_t count, std::int64_t part) { return (count + part - 1) / part; }
+constexpr std::int64_t heads_of(const DeviceCall& call) { return call.attention.batch * call.attention.heads; }
+constexpr std::int64_t parts_of(std::int64_t count, std::int64_t part) { return (count + part - 1) / part; }
 
 /// A word of padding for each block of keys.
 struct KeepPass {
@@ -64,23 +67,109 @@ struct KeepPass {
   }
 };
 
+/// The item of a thread block in a list of work; its end is before its begin where there is none.
+WEFT_DEVICE WorkItem item_of(const DeviceCall& call, const WorkList& list, const Place& place) {
+  const std::int64_t group = group_of(call, place);
+  return has_item(list, group, place.item) ? list.items[list.item_begin[group] + place.item] : WorkItem{1, 0, 0, -1};
+}
+WEFT_DEVICE bool is_there(const WorkItem& item) { return item.begin <= item.end; }
+
+/// The walk over blocks of keys.
 template <typename Format, int kSlices, bool kHasTerms>
-struct ForwardPass {
+struct ForwardWalk {
   static constexpr int kThreads = cuda::kThreads<Format>;
-  static Grid grid(const DeviceCall& call) {
+  /// Thread blocks that a multiprocessor holds: four have 128 registers a thread.
+  static constexpr int kResident = kIsHalf<Format> && !kHasTerms ? 4 : 1;
+  static constexpr Grid grid(const DeviceCall& call) {
     const std::int64_t chunks = parts_of(call.attention.value_dim, Format::kColumns * kSlices);
     return {call.rows.most_items, heads_of(call), chunks * kPartsOfBlock<Format>};
   }
   static int shared_bytes(const DeviceCall& call) {
     return static_cast<int>(cuda::shared_bytes<Format>(slices_of<Format>(call.attention.head_dim)));
   }
+  /// Whether the block must run again, carefully.
+  template <bool kCareful, typename Lanes>
+  static WEFT_DEVICE bool block(Lanes& lanes, const DeviceCall& call, const Grid& at) {
+    const Place place = place_of<Format>(call, at);
+    const WorkItem item = item_of(call, call.rows, place);
+    return is_there(item) && ForwardBlock < Lanes, Format, kSlices, kHasTerms || kCareful,
+           kCareful > (lanes, call, place, item).run();
+  }
+};
+
+/// All thread blocks of a walk, which leave a flag each.
+template <typename Walk>
+struct HotPass {
+  static constexpr int kThreads = Walk::kThreads;
+  static constexpr int kResident = Walk::kResident;
+  static Grid grid(const DeviceCall& call) { return Walk::grid(call); }
+  static int shared_bytes(const DeviceCall& call) { return Walk::shared_bytes(call); }
+  template <typename Lanes>
+  static WEFT_DEVICE void block(Lanes& lanes, const DeviceCall& call, const Grid& at) {
+    const Grid grid = Walk::grid(call);
+    const bool is_lost = Walk::template block<false>(lanes, call, at);
+    lanes.run([&](int thread) {
+      if (thread == 0) {
+        call.lost[(at.z * grid.y + at.y) * grid.x + at.x] = is_lost ? 1 : 0;
+      }
+    });
+  }
+};
+
+/// Those of them again whose flags are set, carefully: a few thread blocks look at all flags. It takes calls with terms
+/// and without.
+template <typename Walk>
+struct CarefulPass {
+  static constexpr int kThreads = Walk::kThreads;
+  static constexpr std::int64_t kBlocks = 256;
+  static constexpr std::int64_t flags(const DeviceCall& call) {
+    const Grid grid = Walk::grid(call);
+    return grid.x * grid.y * grid.z;
+  }
+  static Grid grid(const DeviceCall& call) {
+    const std::int64_t blocks = parts_of(flags(call), kThreads);
+    return {blocks < kBlocks ? blocks : kBlocks, 1, 1};
+  }
+  static int shared_bytes(const DeviceCall& call) { return Walk::shared_bytes(call); }
+  template <typename Lanes>
+  static WEFT_DEVICE void block(Lanes& lanes, const DeviceCall& call, const Grid& at) {
+    WEFT_DEVICE_LOOP
+    for (std::int64_t first = at.x * kThreads; first < flags(call); first += kBlocks * kThreads) {
+      const std::int64_t end = first + kThreads < flags(call) ? first + kThreads : flags(call);
+      typename Lanes::template Each<bool> is_lost;
+      lanes.run([&](int thread) { is_lost[thread] = first + thread < end && call.lost[first + thread] != 0; });
+      if (lanes.any(is_lost)) {
+        run_again(lanes, call, first, end);
+      }
+    }
+  }
+
+ private:
+  template <typename Lanes>
+  static WEFT_DEVICE void run_again(Lanes& lanes, const DeviceCall& call, std::int64_t first, std::int64_t end) {
+    const Grid grid = Walk::grid(call);
+    WEFT_DEVICE_LOOP
+    for (std::int64_t of = first; of < end; ++of) {
+      if (call.lost[of] != 0) {
+        Walk::template block<true>(lanes, call, {of % grid.x, of / grid.x % grid.y, of / grid.x / grid.y});
+        lanes.barrier();
+      }
+    }
+  }
+};
+
+/// One query a block.
+template <typename Format>
+struct DecodePass {
+  static constexpr int kThreads = kDecodeThreads;
+  static Grid grid(const DeviceCall& call) { return {call.rows.most_items, heads_of(call), 1}; }
+  static int shared_bytes(const DeviceCall&) { return kDecodeShared<Format>; }
   template <typename Lanes>
   static WEFT_DEVICE void block(Lanes& lanes, const DeviceCall& call, const Grid& at) {
     const Place place = place_of<Format>(call, at);
-    const std::int64_t group = group_of(call, place);
-    if (has_item(call.rows, group, place.item)) {
-      const WorkItem item = call.rows.items[call.rows.item_begin[group] + place.item];
-      ForwardBlock<Lanes, Format, kSlices, kHasTerms>(lanes, call, place, item).run();
+    const WorkItem item = item_of(call, call.rows, place);
+    if (is_there(item)) {
+      DecodeBlock<Lanes, Format>(lanes, call, place, item).run();
     }
   }
 };
@@ -119,22 +208,22 @@ constexpr int backward_slices(const DeviceCall& call) {
   return slices_of<Format>(call.attention.head_dim) + slices_of<Format>(call.attention.value_dim);
 }
 
-template <typename Format, bool kHasTerms>
-struct QueryGradientPass {
+/// The same walk, for gradients of queries; kIsTable: for that of a distance table, which must be asked for.
+template <typename Format, bool kHasTerms, bool kIsTable>
+struct QueryGradientWalk {
   static constexpr int kThreads = cuda::kThreads<Format>;
-  static Grid grid(const DeviceCall& call) {
-    return {call.rows.most_items, heads_of(call),
-            std::int64_t{slices_of<Format>(call.attention.head_dim)} * kPartsOfBlock<Format>};
+  static constexpr int kResident = 1;
+  static constexpr Grid grid(const DeviceCall& call) {
+    const std::int64_t chunks = kIsTable ? 1 : slices_of<Format>(call.attention.head_dim);
+    return {call.rows.most_items, heads_of(call), chunks * kPartsOfBlock<Format>};
   }
   static int shared_bytes(const DeviceCall& call) { return cuda::shared_bytes<Format>(backward_slices<Format>(call)); }
-  template <typename Lanes>
-  static WEFT_DEVICE void block(Lanes& lanes, const DeviceCall& call, const Grid& at) {
+  template <bool kCareful, typename Lanes>
+  static WEFT_DEVICE bool block(Lanes& lanes, const DeviceCall& call, const Grid& at) {
     const Place place = place_of<Format>(call, at);
-    const std::int64_t group = group_of(call, place);
-    if (has_item(call.rows, group, place.item)) {
-      const WorkItem item = call.rows.items[call.rows.item_begin[group] + place.item];
-      QueryGradientBlock<Lanes, Format, kHasTerms>(lanes, call, place, item).run();
-    }
+    const WorkItem item = item_of(call, call.rows, place);
+    return is_there(item) && QueryGradientBlock < Lanes, Format, kHasTerms || kCareful, kIsTable,
+           kCareful > (lanes, call, place, item).run();
   }
 };
 
@@ -154,23 +243,25 @@ struct JoinQueryGradientPass {
   }
 };
 
+/// The walk over blocks of queries.
 template <typename Format, bool kHasTerms>
-struct KeyGradientPass {
+struct KeyGradientWalk {
   static constexpr int kThreads = cuda::kThreads<Format>;
-  static Grid grid(const DeviceCall& call) {
+  static constexpr int kResident = 1;
+  static constexpr Grid grid(const DeviceCall& call) {
     const std::int64_t keys = slices_of<Format>(call.attention.head_dim);
     const std::int64_t values = slices_of<Format>(call.attention.value_dim);
     return {call.columns.most_items, heads_of(call), (keys > values ? keys : values) * kPartsOfBlock<Format>};
   }
-  static int shared_bytes(const DeviceCall& call) { return cuda::shared_bytes<Format>(backward_slices<Format>(call)); }
-  template <typename Lanes>
-  static WEFT_DEVICE void block(Lanes& lanes, const DeviceCall& call, const Grid& at) {
+  static int shared_bytes(const DeviceCall& call) {
+    return cuda::shared_bytes<Format>(backward_slices<Format>(call)) + kStateBytes;
+  }
+  template <bool kCareful, typename Lanes>
+  static WEFT_DEVICE bool block(Lanes& lanes, const DeviceCall& call, const Grid& at) {
     const Place place = place_of<Format>(call, at);
-    const std::int64_t group = group_of(call, place);
-    if (has_item(call.columns, group, place.item)) {
-      const WorkItem item = call.columns.items[call.columns.item_begin[group] + place.item];
-      KeyGradientBlock<Lanes, Format, kHasTerms>(lanes, call, place, item).run();
-    }
+    const WorkItem item = item_of(call, call.columns, place);
+    return is_there(item) && KeyGradientBlock < Lanes, Format, kHasTerms || kCareful,
+           kCareful > (lanes, call, place, item).run();
   }
 };
 
@@ -185,8 +276,10 @@ struct JoinKeyGradientPass {
   template <typename Lanes>
   static WEFT_DEVICE void block(Lanes& lanes, const DeviceCall& call, const Grid& at) {
     const AttentionArguments& arguments = call.attention;
-    const Place place{at.x, at.y / arguments.key_heads, at.y % arguments.key_heads, 0, 0};
-    const std::int64_t first_head = place.head * (arguments.heads / arguments.key_heads);
+    const auto key_heads = static_cast<std::int32_t>(arguments.key_heads);
+    const auto row = static_cast<std::int32_t>(at.y);
+    const Place place{static_cast<std::int32_t>(at.x), row / key_heads, row % key_heads, 0, 0};
+    const std::int32_t first_head = place.head * heads_of_key(arguments);
     if (!has_join(call.columns, group_of(call, {0, place.batch, first_head, 0, 0}), place.item)) {
       return;
     }
@@ -194,23 +287,6 @@ struct JoinKeyGradientPass {
                           static_cast<float>(arguments.scale)};
     const JoinedKeys values{call.partials.value, call.gradients.value_gradient, arguments.value_dim, 1};
     join_key_gradients<Lanes, Format>(lanes, call, place, at.z == 0 ? keys : values);
-  }
-};
-
-/// Only called where a gradient of the table is asked.
-template <typename Format>
-struct TablePass {
-  static constexpr int kThreads = cuda::kThreads<Format>;
-  static Grid grid(const DeviceCall& call) { return {call.rows.most_items, heads_of(call), kPartsOfBlock<Format>}; }
-  static int shared_bytes(const DeviceCall& call) { return cuda::shared_bytes<Format>(backward_slices<Format>(call)); }
-  template <typename Lanes>
-  static WEFT_DEVICE void block(Lanes& lanes, const DeviceCall& call, const Grid& at) {
-    const Place place = place_of<Format>(call, at);
-    const std::int64_t group = group_of(call, place);
-    if (has_item(call.rows, group, place.item)) {
-      const WorkItem item = call.rows.items[call.rows.item_begin[group] + place.item];
-      QueryGradientBlock<Lanes, Format, true, true>(lanes, call, place, item).run();
-    }
   }
 };
 
@@ -224,75 +300,84 @@ struct JoinTablePass {
   static int shared_bytes(const DeviceCall&) { return 0; }
   template <typename Lanes>
   static WEFT_DEVICE void block(Lanes& lanes, const DeviceCall& call, const Grid& at) {
-    join_tables<Lanes, Format>(lanes, call, {at.x, 0, at.y, 0, 0});
+    join_tables<Lanes, Format>(lanes, call,
+                               {static_cast<std::int32_t>(at.x), 0, static_cast<std::int32_t>(at.y), 0, 0});
   }
 };
 
-/// Calls work(Format) for the dtype of the call: one of the three that are there.
-template <typename Work>
-void with_format(DType dtype, const Work& work) {
-  if (dtype == DType::kFloat32) {
-    work(Float32Format{});
-  } else if (dtype == DType::kBFloat16) {
-    work(BFloat16Format{});
-  } else {
-    work(Float16Format{});
-  }
-}
-
-/// Whether kernels must look at more than bits: distances, positions, log multiplicities, dropout.
+/// Whether kernels must look at more than bits: distances, positions, log multiplicities, dropout. Where nothing is
+/// added to scores they are scaled by a positive number when their greatest is known.
 inline bool has_terms(const DeviceCall& call) {
-  return call.attention.distances.scores != nullptr || has_positions(call.attention) || call.draws.is_on ||
-         call.has_weights;
+  return !(call.attention.scale > 0) || call.attention.distances.scores != nullptr || has_positions(call.attention) ||
+         call.draws.is_on || call.has_weights;
 }
 
-/// launcher.template launch<Pass>(call) runs all thread blocks of a pass, one pass behind the other.
 template <typename Launcher>
-void run_forward(Launcher& launcher, const DeviceCall& call) {
+void make_keep_words(Launcher& launcher, const DeviceCall& call) {
   if (call.keep_words != nullptr) {
     launcher.template launch<KeepPass>(call);
   }
-  with_format(call.attention.dtype, [&]<typename Format>(Format) {
-    if (has_terms(call)) {
-      launcher.template launch<ForwardPass<Format, kForwardSlices<Format>, true>>(call);
-    } else {
-      launcher.template launch<ForwardPass<Format, kForwardSlices<Format>, false>>(call);
-    }
-    if (call.rows.most_joins > 0) {
-      launcher.template launch<JoinForwardPass<Format>>(call);
-    }
-  });
+}
+
+/// A walk, hot and then carefully. `General` is the walk with terms.
+template <typename Walk, typename General, typename Launcher>
+void run_walk(Launcher& launcher, const DeviceCall& call) {
+  launcher.template launch<HotPass<Walk>>(call);
+  launcher.template launch<CarefulPass<General>>(call);
+}
+
+/// launcher.template launch<Pass>(call) runs all thread blocks of a pass, one pass behind the other.
+template <typename Format, typename Launcher>
+void run_forward(Launcher& launcher, const DeviceCall& call) {
+  constexpr int kSlices = kForwardSlices<Format>;
+  using General = ForwardWalk<ExactFormat<Format>, kSlices, true>;
+  make_keep_words(launcher, call);
+  if (has_terms(call)) {
+    run_walk<ForwardWalk<Format, kSlices, true>, General>(launcher, call);
+  } else {
+    run_walk<ForwardWalk<Format, kSlices, false>, General>(launcher, call);
+  }
+  if (call.rows.most_joins > 0) {
+    launcher.template launch<JoinForwardPass<ExactFormat<Format>>>(call);
+  }
+}
+
+/// The same of calls whose blocks have one query, in parts of at most kLongestDecodePart blocks, without dropout.
+template <typename Format, typename Launcher>
+void run_decode(Launcher& launcher, const DeviceCall& call) {
+  make_keep_words(launcher, call);
+  launcher.template launch<DecodePass<ExactFormat<Format>>>(call);
+  if (call.rows.most_joins > 0) {
+    launcher.template launch<JoinForwardPass<ExactFormat<Format>>>(call);
+  }
 }
 
 template <typename Format, bool kHasTerms, typename Launcher>
 void run_gradients(Launcher& launcher, const DeviceCall& call) {
-  launcher.template launch<DeltaPass<Format>>(call);
-  launcher.template launch<QueryGradientPass<Format, kHasTerms>>(call);
+  using Exact = ExactFormat<Format>;
+  launcher.template launch<DeltaPass<Exact>>(call);
+  run_walk<QueryGradientWalk<Format, kHasTerms, false>, QueryGradientWalk<Exact, true, false>>(launcher, call);
   if (call.rows.most_joins > 0) {
-    launcher.template launch<JoinQueryGradientPass<Format>>(call);
+    launcher.template launch<JoinQueryGradientPass<Exact>>(call);
   }
-  launcher.template launch<KeyGradientPass<Format, kHasTerms>>(call);
+  run_walk<KeyGradientWalk<Format, kHasTerms>, KeyGradientWalk<Exact, true>>(launcher, call);
   if (call.columns.most_joins > 0) {
-    launcher.template launch<JoinKeyGradientPass<Format>>(call);
+    launcher.template launch<JoinKeyGradientPass<Exact>>(call);
   }
   if (call.gradients.distance_gradient != nullptr) {
-    launcher.template launch<TablePass<Format>>(call);
-    launcher.template launch<JoinTablePass<Format>>(call);
+    run_walk<QueryGradientWalk<Format, true, true>, QueryGradientWalk<Exact, true, true>>(launcher, call);
+    launcher.template launch<JoinTablePass<Exact>>(call);
   }
 }
 
-template <typename Launcher>
+template <typename Format, typename Launcher>
 void run_backward(Launcher& launcher, const DeviceCall& call) {
-  if (call.keep_words != nullptr) {
-    launcher.template launch<KeepPass>(call);
+  make_keep_words(launcher, call);
+  if (has_terms(call)) {
+    run_gradients<Format, true>(launcher, call);
+  } else {
+    run_gradients<Format, false>(launcher, call);
   }
-  with_format(call.attention.dtype, [&]<typename Format>(Format) {
-    if (has_terms(call)) {
-      run_gradients<Format, true>(launcher, call);
-    } else {
-      run_gradients<Format, false>(launcher, call);
-    }
-  });
 }
 
 }  // namespace weft::kernels::cuda

@@ -44,7 +44,8 @@ PlanSize fill_group(const PlanSource& source, std::int64_t group, WorkItem* item
     for (std::int64_t part = 0; part < found.parts; ++part) {
       const pattern::BlockRange blocks = found.of(part);
       const std::int64_t slot = is_joined(source, found) ? size.slots++ : -1;
-      items[size.items++] = {blocks.begin, blocks.end, name, static_cast<std::int32_t>(slot)};
+      items[size.items++] = {static_cast<std::int32_t>(blocks.begin), static_cast<std::int32_t>(blocks.end), name,
+                             static_cast<std::int32_t>(slot)};
     }
   }
   std::stable_sort(items, items + size.items, [](const WorkItem& left, const WorkItem& right) {
@@ -96,6 +97,18 @@ void fill_plan(const PlanSource& source, const PlanArrays& arrays) noexcept {
 WorkList work_list(const PlanSize& size, const PlanArrays& arrays) noexcept {
   return {arrays.items,    arrays.item_begin, arrays.joins, arrays.join_begin,
           size.most_items, size.most_joins,   size.slots};
+}
+
+bool has_single_queries(const AttentionArguments& arguments) noexcept {
+  const bool is_single = arguments.layout.tile_query == 1 || arguments.query_length == 1;
+  return is_single && arguments.dropout.probability == 0.0F;
+}
+
+std::int64_t lost_flags(const DeviceCall& call) noexcept {
+  constexpr std::int64_t kMostChunks =
+      kMaximumHeadDim / 32 * 2;  // of float32: slices of 32 columns, blocks in two parts
+  return call.attention.batch * call.attention.heads * std::max(call.rows.most_items, call.columns.most_items) *
+         kMostChunks;
 }
 
 bool has_aligned_rows(const AttentionArguments& arguments, const AttentionGradients& gradients) noexcept {

@@ -14,6 +14,9 @@ namespace weft::kernels::cuda {
 /// Blocks of one part: a row of 16 blocks takes some 20 us of a multiprocessor.
 inline constexpr std::int64_t kLongestPart = 16;
 
+/// Of calls with one query a block (weft_cuda_decode): few, so that one text keeps all multiprocessors busy.
+inline constexpr std::int64_t kLongestDecodePart = 4;
+
 /// How many things a layout has, which a view does not say.
 struct LayoutCounts {
   std::int64_t groups = 0;
@@ -52,6 +55,12 @@ void fill_plan(const PlanSource& source, const PlanArrays& arrays) noexcept;
 
 /// The list that a call is given: `arrays` may be copies on a device.
 WorkList work_list(const PlanSize& size, const PlanArrays& arrays) noexcept;
+
+/// Whether weft_cuda_decode takes a call: one query a block, and no dropout.
+bool has_single_queries(const AttentionArguments& arguments) noexcept;
+
+/// Bytes of DeviceCall::lost that a call with these plans needs, at most.
+std::int64_t lost_flags(const DeviceCall& call) noexcept;
 
 /// Whether rows of all inputs begin at multiples of 16 bytes, so that cp.async copies them; `gradients` may be empty.
 bool has_aligned_rows(const AttentionArguments& arguments, const AttentionGradients& gradients) noexcept;

@@ -94,14 +94,29 @@ struct DeviceLanes {
                  : "memory");
   }
 
-  /// sums[tile] += left right: 16 x 16 by 16 x 8, of which `right` has two matrices from `first` on.
+  /// Float32 factors are rounded to the 11 bits that tensor cores look at; others are as they should be.
+  template <typename Format>
+  WEFT_DEVICE void round(Each<Matrices>& factors) {
+    if constexpr (sizeof(typename Format::Element) == 4) {
+      unroll<4>([&](auto at) {
+        asm("cvt.rna.tf32.f32 %0, %1;\n" : "=r"(factors.value.at[at]) : "f"(__uint_as_float(factors.value.at[at])));
+      });
+    }
+  }
+
+  /// sums[tile] += left right: 16 x 16 by 16 x 8 (float32: 16 x 8 by 8 x 8), of which `right` has two matrices from
+  /// `first` on.
   template <typename Format, int kTiles>
   WEFT_DEVICE void multiply(Each<Sums<kTiles>>& sums, int tile, const Each<Matrices>& left, const Each<Matrices>& right,
                             int first) {
     float* const sum = sums.value.at[tile];
     const std::uint32_t* const a = left.value.at;
     const std::uint32_t* const b = right.value.at + first;
-    if constexpr (Format::kIsBFloat16) {
+    if constexpr (sizeof(typename Format::Element) == 4) {
+      asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};\n"
+          : "+f"(sum[0]), "+f"(sum[1]), "+f"(sum[2]), "+f"(sum[3])
+          : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+    } else if constexpr (Format::kIsBFloat16) {
       asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};\n"
           : "+f"(sum[0]), "+f"(sum[1]), "+f"(sum[2]), "+f"(sum[3])
           : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
@@ -144,6 +159,8 @@ struct DeviceLanes {
   /// Whether it is so in any thread of the block; a barrier.
   WEFT_DEVICE bool any(const Each<bool>& is_so) { return __syncthreads_or(is_so.value ? 1 : 0) != 0; }
 
+  /// a b + c, rounded once.
+  static WEFT_DEVICE float multiply_add(float a, float b, float c) { return __fmaf_rn(a, b, c); }
   /// 2^x within two units in the last place; 0 for -infinity.
   static WEFT_DEVICE float exp2(float x) {
     float result;

@@ -42,16 +42,18 @@ WEFT_DEVICE void add_scores(Lanes& lanes, typename Lanes::template Each<Scores>&
   if constexpr (Format::kHasTensorCores) {
     typename Lanes::template Each<Matrices> left;
     typename Lanes::template Each<Matrices> right;
-    for (int step = 0; step * 16 < columns; ++step) {
+    for (int step = 0; step * 2 * kChunk<Format> < columns; ++step) {
       lanes.load_matrices(left, [&](int thread) {
         const int lane = thread % kWarp;
         return own + chunk_place(thread / kWarp * kWarpRows + lane / 8 % 2 * 8 + lane % 8, 2 * step + lane / 16);
       });
+      lanes.template round<Format>(left);
       unroll<4>([&](auto pair) {
         lanes.load_matrices(right, [&](int thread) {
           const int lane = thread % kWarp;
           return other + chunk_place(16 * pair + lane / 16 * 8 + lane % 8, 2 * step + lane / 8 % 2);
         });
+        lanes.template round<Format>(right);
         lanes.template multiply<Format>(sums, 2 * pair, left, right, 0);
         lanes.template multiply<Format>(sums, 2 * pair + 1, left, right, 2);
       });
@@ -99,6 +101,34 @@ WEFT_DEVICE void add_values_in_pairs(Lanes& lanes, typename Lanes::template Each
   });
 }
 
+/// The same with float32 on tensor cores, eight rows of the slice at a time. Rows are summed over, so that lane t may
+/// give rows 2 t and 2 t + 1, whose weights it has, for t and t + 4.
+template <typename Format, typename Lanes>
+WEFT_DEVICE void add_values_in_tf32(Lanes& lanes, typename Lanes::template Each<ValueSums<Format>>& sums,
+                                    const typename Lanes::template Each<Scores>& weights, int slice) {
+  typename Lanes::template Each<Matrices> left;
+  typename Lanes::template Each<Matrices> right;
+  unroll<8>([&](auto step) {
+    lanes.run([&](int thread) {
+      unroll<4>([&](auto at) {
+        left[thread].at[at] = std::bit_cast<std::uint32_t>(weights[thread].at[step][at % 2 * 2 + at / 2]);
+      });
+    });
+    lanes.template round<Format>(left);
+    unroll<Format::kColumns / 8>([&](auto tile) {
+      lanes.run([&](int thread) {
+        unroll<2>([&](auto at) {
+          const int row = 8 * step + own_column(thread) + at;
+          const int from = slice + element_place<Format>(row, 8 * tile + thread % kWarp / 4);
+          right[thread].at[at] = lanes.template load_shared<std::uint32_t>(thread, from);
+        });
+      });
+      lanes.template round<Format>(right);
+      lanes.template multiply<Format>(sums, tile, left, right, 0);
+    });
+  });
+}
+
 /// The same in float32: the four lanes that share a row pass their weights round.
 template <typename Format, typename Lanes>
 WEFT_DEVICE void add_values_in_floats(Lanes& lanes, typename Lanes::template Each<ValueSums<Format>>& sums,
@@ -134,8 +164,10 @@ WEFT_DEVICE void add_values_in_floats(Lanes& lanes, typename Lanes::template Eac
 template <typename Format, typename Lanes>
 WEFT_DEVICE void add_values(Lanes& lanes, typename Lanes::template Each<ValueSums<Format>>& sums,
                             const typename Lanes::template Each<Scores>& weights, int slice) {
-  if constexpr (Format::kHasTensorCores) {
+  if constexpr (kIsHalf<Format>) {
     add_values_in_pairs<Format>(lanes, sums, weights, slice);
+  } else if constexpr (Format::kHasTensorCores) {
+    add_values_in_tf32<Format>(lanes, sums, weights, slice);
   } else {
     add_values_in_floats<Format>(lanes, sums, weights, slice);
   }

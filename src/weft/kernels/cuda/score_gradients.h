@@ -11,7 +11,7 @@
 namespace weft::kernels::cuda {
 
 /// What the backward pass knows of a query.
-struct QueryState {
+struct alignas(8) QueryState {
   float log_sum_exp;
   float delta;  ///< rowsum(dO O)
 };
@@ -26,23 +26,28 @@ WEFT_DEVICE QueryState query_state(const DeviceCall& call, const Place& at, std:
   return {static_cast<const float*>(call.attention.log_sum_exp)[place], call.delta[place]};
 }
 
+inline constexpr int kStateBytes = kSliceRows * 8;
+
 /// The scores of one block and the products of output gradients with values, raw, which turn() replaces by dropped
 /// probabilities and by the gradients of scores.
-template <typename Lanes, bool kOwnsQueries, bool kHasTerms>
+template <typename Lanes, bool kOwnsQueries, bool kHasTerms, bool kCareful>
 class ScoreGradients {
   template <typename T>
   using Each = typename Lanes::template Each<T>;
 
  public:
-  WEFT_DEVICE ScoreGradients(Lanes& lanes, const DeviceCall& call, const Place& at, int first_row)
-      : lanes_(lanes), call_(call), at_(at), first_row_(first_row) {}
+  /// `place`: kStateBytes of shared memory, where blocks of queries are met.
+  WEFT_DEVICE ScoreGradients(Lanes& lanes, const DeviceCall& call, const Place& at, int first_row, int place)
+      : lanes_(lanes), call_(call), at_(at), first_row_(first_row), place_(place) {}
 
   /// Forgets what was not finite: a run begins. `first` is the first query that is owned, where queries are.
   WEFT_DEVICE void begin(std::int64_t first) {
     lanes_.run([&](int thread) {
       trace_[thread] = 0;
-      lost_first_[thread] = {};
-      lost_second_[thread] = {};
+      if constexpr (kCareful) {
+        lost_first_[thread] = {};
+        lost_second_[thread] = {};
+      }
       if constexpr (kOwnsQueries) {
         unroll<2>([&](auto row) { owned_[row][thread] = query_state(call_, at_, first + own_row(thread) + 8 * row); });
       }
@@ -54,11 +59,23 @@ class ScoreGradients {
     lanes_.run([&](int thread) {
       scores[thread] = {};
       incoming[thread] = {};
-      lost_scores_[thread] = 0;
-      lost_incoming_[thread] = 0;
+      if constexpr (kCareful) {
+        lost_scores_[thread] = 0;
+        lost_incoming_[thread] = 0;
+      }
       unroll<2>([&](auto row) {
         edges[thread].at[row] = edges_of<kOwnsQueries>(call_, at_, met, first_row_ + own_row(thread) + 8 * row);
       });
+    });
+  }
+
+  /// What is known of the queries of the block that is met: between two barriers before turn().
+  template <typename Format>
+  WEFT_DEVICE void note_queries(const Met& met) {
+    lanes_.run([&](int thread) {
+      for (int row = thread; row < kSliceRows; row += kThreads<Format>) {
+        lanes_.store_shared(thread, place_ + 8 * row, query_state(call_, at_, met.first_query + row));
+      }
     });
   }
 
@@ -118,14 +135,18 @@ class ScoreGradients {
     if constexpr (kOwnsQueries) {
       query = owned_[at.row][thread];
     } else {
-      query = query_state(call_, at_, met.first_query + at.other);
+      query = lanes_.template load_shared<QueryState>(thread, place_ + 8 * at.other);
     }
     const bool is_edge = met.is_whole || has_bit(edges[thread].at[at.row], at.other);
-    float found = static_cast<float>(call_.attention.scale) * score;
+    const auto scale = static_cast<float>(call_.attention.scale);
+    float exponent;
     if constexpr (kHasTerms) {
-      found = is_edge ? edge_score<kOwnsQueries>(call_, at_, met, at.own, at.other, found) : 0.0F;
+      const float found = is_edge ? edge_score<kOwnsQueries>(call_, at_, met, at.own, at.other, scale * score) : 0.0F;
+      exponent = (found - query.log_sum_exp) * kLogTwoOfE;  // both may be as low as kOwnScore
+    } else {
+      exponent = Lanes::multiply_add(score, scale * kLogTwoOfE, -(query.log_sum_exp * kLogTwoOfE));
     }
-    const float probability = Lanes::exp2((found - query.log_sum_exp) * kLogTwoOfE);
+    const float probability = Lanes::exp2(exponent);
     score = is_edge ? probability * at.kept : 0.0F;
     gradient = is_edge ? probability * (at.kept * gradient - query.delta) : 0.0F;
     if constexpr (kHasTerms) {
@@ -139,6 +160,7 @@ class ScoreGradients {
   const DeviceCall& call_;
   Place at_;
   int first_row_;
+  int place_;
   Each<QueryState> owned_[2];
   Each<float> trace_;
   Each<RowFlags> lost_first_;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Slices on their way into shared memory: the tiles that a block owns, and a ring of those that it meets, which are
-// copied a few steps ahead. Where numbers are not finite the block runs once more, carefully: each slice is screened,
-// NaN and infinity become zero, and their places become bits.
+// copied a few steps ahead. Where numbers are not finite a second kernel runs the block again, carefully: each slice is
+// screened, NaN and infinity become zero, and their places become bits.
 #pragma once
 
 #include <cstdint>
@@ -36,39 +36,59 @@ WEFT_DEVICE SliceRows slice_rows(const Input& array, const Place& at, std::int64
   return {static_cast<const unsigned char*>(array.data) + offset * size, array.row_stride * size, 0, 0};
 }
 
-/// Sixteen bytes of a row that may begin anywhere.
+/// The bytes of a slice's row that a thread copies, the same sixteen of all its rows.
+struct RowChunk {
+  int place = 0;  ///< in a row of the slice, before it is turned
+  int bytes = 0;  ///< 0 to 16; zeros follow
+  std::int64_t offset = 0;
+};
 template <typename Format>
-WEFT_DEVICE Sixteen gather(const unsigned char* from, int bytes) {
-  using Element = typename Format::Element;
-  constexpr int kSize = static_cast<int>(sizeof(Element));
-  Sixteen result{};
-  unroll<kChunk<Format>>([&](auto at) {
-    if (at * kSize < bytes) {
-      const std::uint32_t element = reinterpret_cast<const Element*>(from)[at];
-      result.word[at * kSize / 4] |= element << (at * kSize % 4 * 8);
-    }
-  });
-  return result;
+WEFT_DEVICE RowChunk row_chunk(const SliceRows& from, int slice, int chunk) {
+  constexpr int kSize = static_cast<int>(sizeof(typename Format::Element));
+  const int column = slice * Format::kColumns + chunk * kChunk<Format>;
+  const int left = (static_cast<int>(from.columns) - column) * kSize;
+  return {chunk, left <= 0 ? 0 : (left < 16 ? left : 16), std::int64_t{column} * kSize};
 }
 
-/// Copies columns [slice * kColumns, ...) of `kRows` rows. Where rows are not aligned, without cp.async.
+/// Copies columns [slice * kColumns, ...) of `kRows` rows that may begin anywhere, without cp.async.
+template <typename Format, int kRows, typename Lanes>
+WEFT_DEVICE void gather_slice(Lanes& lanes, int to, const SliceRows& from, int slice) {
+  using Element = typename Format::Element;
+  constexpr int kSize = static_cast<int>(sizeof(Element));
+  lanes.run([&](int thread) {
+    const RowChunk of = row_chunk<Format>(from, slice, thread % 8);
+    WEFT_DEVICE_LOOP
+    for (int row = thread / 8; row < kRows; row += kThreads<Format> / 8) {
+      const int bytes = has_bit(from.there, row) ? of.bytes : 0;
+      WEFT_DEVICE_LOOP
+      for (int at = 0; at < kChunk<Format>; ++at) {
+        const unsigned char* address = from.data + row * from.stride + of.offset + at * kSize;
+        const Element element = at * kSize < bytes ? *reinterpret_cast<const Element*>(address) : Element{0};
+        lanes.store_shared(thread, to + chunk_place(row, of.place) + at * kSize, element);
+      }
+    }
+  });
+}
+
+/// The same of rows that are aligned: begins to copy them.
 template <typename Format, int kRows, typename Lanes>
 WEFT_DEVICE void copy_slice(Lanes& lanes, int to, const SliceRows& from, int slice, bool is_aligned) {
-  constexpr int kSize = static_cast<int>(sizeof(typename Format::Element));
+  if (!is_aligned) {
+    gather_slice<Format, kRows>(lanes, to, from, slice);
+    return;
+  }
+  constexpr int kBetween = kThreads<Format> / 8;  // rows from one copy of a thread to the next: a multiple of eight
   lanes.run([&](int thread) {
-    unroll<kRows * 8 / kThreads<Format>>([&](auto round) {
-      const int at = thread + round * kThreads<Format>;
-      const int row = at / 8;
-      const int chunk = at % 8;
-      const std::int64_t column = std::int64_t{slice} * Format::kColumns + chunk * kChunk<Format>;
-      const std::int64_t left = has_bit(from.there, row) ? (from.columns - column) * kSize : 0;
-      const int bytes = left <= 0 ? 0 : (left < 16 ? static_cast<int>(left) : 16);
-      const unsigned char* address = bytes == 0 ? from.data : from.data + row * from.stride + column * kSize;
-      if (is_aligned) {
-        lanes.copy_async(thread, to + chunk_place(row, chunk), address, bytes);
-      } else {
-        lanes.store_shared(thread, to + chunk_place(row, chunk), gather<Format>(address, bytes));
-      }
+    const RowChunk of = row_chunk<Format>(from, slice, thread % 8);
+    const int first = thread / 8;
+    const unsigned char* address = from.data + first * from.stride + of.offset;
+    const std::uint64_t there = from.there >> first;
+    const int place = to + chunk_place(first, of.place);
+    unroll<kRows / kBetween>([&](auto round) {
+      const int row = round * kBetween;
+      const int bytes = has_bit(there, row) ? of.bytes : 0;
+      lanes.copy_async(thread, place + row * kSliceRowBytes, bytes == 0 ? from.data : address + row * from.stride,
+                       bytes);
     });
   });
 }
@@ -78,8 +98,9 @@ WEFT_DEVICE void copy_slice(Lanes& lanes, int to, const SliceRows& from, int sli
 template <typename Lanes, int kAhead, typename Copy>
 class Ring {
  public:
-  WEFT_DEVICE Ring(Lanes& lanes, int place, std::int64_t steps, const Copy& copy)
+  WEFT_DEVICE Ring(Lanes& lanes, int place, std::int32_t steps, const Copy& copy)
       : lanes_(lanes), copy_(copy), place_(place), left_(steps) {
+    WEFT_DEVICE_LOOP
     for (int slice = 0; slice < kAhead; ++slice) {
       fill();
     }
@@ -109,7 +130,7 @@ class Ring {
   Lanes& lanes_;
   Copy copy_;
   int place_;
-  std::int64_t left_;
+  std::int32_t left_;
   int filled_ = 0;
   int used_ = 0;
   int slot_ = 0;
@@ -129,6 +150,7 @@ class Screen {
     lanes_.run([&](int thread) {
       if (thread < Format::kColumns) {
         std::uint64_t lost = 0;
+        WEFT_DEVICE_LOOP
         for (int row = 0; row < kSliceRows; ++row) {
           lost |= std::uint64_t{is_lost<Format>(load(thread, slice, row, thread)) ? 1U : 0U} << row;
         }
@@ -150,6 +172,7 @@ class Screen {
   /// Bit r: row r had something lost in any column.
   WEFT_DEVICE std::uint64_t rows(int thread, int slot) const {
     std::uint64_t lost = 0;
+    WEFT_DEVICE_LOOP
     for (int at = 0; at < Format::kColumns; ++at) {
       lost |= column(thread, slot, at);
     }
@@ -159,12 +182,14 @@ class Screen {
   /// Whether a row of a slice has something lost; and zeros in its place.
   WEFT_DEVICE bool has_lost(int thread, int slice, int row) const {
     bool lost = false;
+    WEFT_DEVICE_LOOP
     for (int column = 0; column < Format::kColumns; ++column) {
       lost = lost || is_lost<Format>(load(thread, slice, row, column));
     }
     return lost;
   }
   WEFT_DEVICE void clear_row(int thread, int slice, int row) const {
+    WEFT_DEVICE_LOOP
     for (int column = 0; column < Format::kColumns; ++column) {
       if (is_lost<Format>(load(thread, slice, row, column))) {
         lanes_.store_shared(thread, slice + element_place<Format>(row, column), typename Format::Element{0});

@@ -7,6 +7,7 @@
 
 #include "weft/kernels/cuda/device_call.h"
 #include "weft/kernels/cuda/format.h"
+#include "weft/kernels/cuda/plan.h"
 
 namespace weft::kernels::cuda {
 
@@ -24,13 +25,20 @@ void take_keep_words(DeviceCall& call, const Room& room) {
   }
 }
 
-/// For run_forward().
+/// What hot kernels leave for careful ones.
+template <typename Room>
+void take_flags(DeviceCall& call, const Room& room) {
+  call.lost = static_cast<std::uint8_t*>(room(lost_flags(call)));
+}
+
+/// For run_forward() and run_decode().
 template <typename Room>
 void take_forward_room(DeviceCall& call, const Room& room) {
   const auto floats = [&room](std::int64_t count) {
     return static_cast<float*>(room(count * std::int64_t{sizeof(float)}));
   };
   take_keep_words(call, room);
+  take_flags(call, room);
   const std::int64_t rows = slot_rows(call, call.rows);
   call.partials.maximum = floats(rows);
   call.partials.sum = floats(rows);
@@ -46,6 +54,7 @@ void take_backward_room(DeviceCall& call, const Room& room) {
   const AttentionArguments& arguments = call.attention;
   const std::int64_t heads = arguments.batch * arguments.heads;
   take_keep_words(call, room);
+  take_flags(call, room);
   call.delta = floats(heads * arguments.query_length);
   call.partials.query = floats(slot_rows(call, call.rows) * arguments.head_dim);
   call.partials.key = floats(slot_rows(call, call.columns) * arguments.head_dim);

@@ -16,6 +16,11 @@ const char* weft_cuda_backward(const weft::kernels::cuda::DeviceCall* call, void
   return nullptr;
 }
 
+const char* weft_cuda_decode(const weft::kernels::cuda::DeviceCall* call, void*) {
+  weft::test::emulate_decode(*call);
+  return nullptr;
+}
+
 unsigned long weft_cuda_call_bytes() { return sizeof(weft::kernels::cuda::DeviceCall); }
 
 const char* weft_cuda_drop_elements(const weft::kernels::ElementDropout* call, void*) {

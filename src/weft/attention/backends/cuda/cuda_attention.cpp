@@ -105,7 +105,9 @@ Forward cuda_forward(const KernelDevice& kernels, const Call& call) {
   const at::Tensor workspace = workspace_of(on_device, call.query, [](DeviceCall& given, const auto& room) {
     kernels::cuda::take_forward_room(given, room);
   });
-  launch.check(launch.library().forward(&on_device, launch.handle()));
+  const bool is_decoded = kernels::cuda::has_single_queries(kernel.arguments());
+  const auto run = is_decoded ? launch.library().decode : launch.library().forward;
+  launch.check(run(&on_device, launch.handle()));
   return forward;
 }
 

@@ -96,8 +96,12 @@ RowsOnDevice copy_rows(const pattern::BlockLayout& blocks, c10::Device device) {
   const std::int64_t words = (counts.partial + counts.weighted) * 64;
   const std::int64_t by_rows = places.add<std::uint64_t>(words);
   const std::int64_t by_columns = places.add<std::uint64_t>(words);
+  const bool is_decoded = blocks.tile.query == 1 || blocks.query_length == 1;
   const CopiedPlan plan(places,
-                        {.begin = blocks.row_begin.data(), .blocks = blocks.query_blocks(), .groups = counts.groups});
+                        {.begin = blocks.row_begin.data(),
+                         .blocks = blocks.query_blocks(),
+                         .groups = counts.groups,
+                         .longest = is_decoded ? kernels::cuda::kLongestDecodePart : kernels::cuda::kLongestPart});
 
   const at::Tensor host = places.host_memory();
   group.write(host);

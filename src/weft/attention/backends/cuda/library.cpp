@@ -93,6 +93,7 @@ CudaLibrary open_cuda_library(const std::filesystem::path& file) {
   check_is_ours(library, file);
   find_in_cuda(library, file, "weft_cuda_forward", found.forward);
   find_in_cuda(library, file, "weft_cuda_backward", found.backward);
+  find_in_cuda(library, file, "weft_cuda_decode", found.decode);
   find_in_cuda(library, file, "weft_cuda_drop_elements", found.drop_elements);
   find_in_cuda(library, file, "weft_cuda_rotate", found.rotate);
   find_in_cuda(library, file, "weft_cuda_use_device", found.use_device);

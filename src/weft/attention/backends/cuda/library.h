@@ -15,6 +15,7 @@ namespace weft::attention {
 struct CudaLibrary {
   decltype(&::weft_cuda_forward) forward = nullptr;
   decltype(&::weft_cuda_backward) backward = nullptr;
+  decltype(&::weft_cuda_decode) decode = nullptr;
   decltype(&::weft_cuda_drop_elements) drop_elements = nullptr;
   decltype(&::weft_cuda_rotate) rotate = nullptr;
   decltype(&::weft_cuda_use_device) use_device = nullptr;

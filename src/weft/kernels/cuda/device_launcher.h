@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// Launches passes on a stream of a GPU. Each file forward_*.cu and backward_*.cu compiles those of one dtype.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include "weft/kernels/cuda/launches.h"
+#include "weft/kernels/cuda/passes.h"
+
+namespace weft::kernels::cuda {
+
+/// Registers of four thread blocks on a multiprocessor are enough on sm_90 alone; elsewhere a few would be spilled.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ != 900
+inline constexpr int kMostResident = 3;
+#else
+inline constexpr int kMostResident = 4;
+#endif
+
+/// How many thread blocks of a pass a multiprocessor must be able to hold.
+template <typename Pass>
+constexpr int resident() {
+  if constexpr (requires { Pass::kResident; }) {
+    return Pass::kResident < kMostResident ? Pass::kResident : kMostResident;
+  }
+  return 1;
+}
+
+template <typename Pass>
+__global__ void __launch_bounds__(Pass::kThreads, resident<Pass>()) run_pass(const __grid_constant__ DeviceCall call) {
+  DeviceLanes<Pass::kThreads> lanes;
+  Pass::block(lanes, call, {blockIdx.x, blockIdx.y, blockIdx.z});
+}
+
+class DeviceLauncher {
+ public:
+  explicit DeviceLauncher(void* stream) : stream_(static_cast<cudaStream_t>(stream)) {}
+
+  template <typename Pass>
+  void launch(const DeviceCall& call) {
+    const Grid grid = Pass::grid(call);
+    if (error_ != cudaSuccess || grid.x * grid.y * grid.z == 0) {
+      return;
+    }
+    if (grid.y > kMostBlocks || grid.z > kMostBlocks) {
+      error_ = cudaErrorInvalidConfiguration;
+      return;
+    }
+    const int shared = Pass::shared_bytes(call);
+    if (shared > kSharedWithoutAsking) {
+      error_ = cudaFuncSetAttribute(run_pass<Pass>, cudaFuncAttributeMaxDynamicSharedMemorySize, shared);
+    }
+    if (error_ == cudaSuccess) {
+      const dim3 blocks(static_cast<unsigned>(grid.x), static_cast<unsigned>(grid.y), static_cast<unsigned>(grid.z));
+      run_pass<Pass><<<blocks, Pass::kThreads, static_cast<std::size_t>(shared), stream_>>>(call);
+      error_ = cudaGetLastError();
+    }
+  }
+  const char* problem() const { return error_ == cudaSuccess ? nullptr : cudaGetErrorString(error_); }
+
+ private:
+  static constexpr std::int64_t kMostBlocks = 65535;  // of a grid's second and third dimension
+  static constexpr int kSharedWithoutAsking = 48 * 1024;
+
+  cudaStream_t stream_;
+  cudaError_t error_ = cudaSuccess;
+};
+
+template <typename Format>
+const char* launch_forward(const DeviceCall& call, void* stream) {
+  DeviceLauncher launcher(stream);
+  run_forward<Format>(launcher, call);
+  return launcher.problem();
+}
+
+template <typename Format>
+const char* launch_backward(const DeviceCall& call, void* stream) {
+  DeviceLauncher launcher(stream);
+  run_backward<Format>(launcher, call);
+  return launcher.problem();
+}
+
+template <typename Format>
+const char* launch_decode(const DeviceCall& call, void* stream) {
+  DeviceLauncher launcher(stream);
+  run_decode<Format>(launcher, call);
+  return launcher.problem();
+}
+
+}  // namespace weft::kernels::cuda
