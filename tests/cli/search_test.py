@@ -28,6 +28,23 @@ class Search(Case):
     def ids(self, *arguments):
         return [passage["id"] for passage in weft_json("search", self.store, *arguments)["passages"]]
 
+    def test_an_answer_is_read_from_what_was_found(self):
+        weft_json("index", self.store, self.corpus)
+        reader = make_model(self.folder / "reader", "bert", "question-answering")
+        (self.folder / "questions.jsonl").write_text(json.dumps({"q": "a loom"}) + "\n" + json.dumps({"q": "zebra"}) + "\n")
+        answer = ("answer", reader, "--retrieve", self.store)
+        process = weft(*answer, "--file", self.folder / "questions.jsonl", "--question-field", "q", "--passages", "2", "--json")
+        found, nothing = map(json.loads, process.stdout.splitlines())
+        self.assertEqual({passage["id"] for passage in found["metadata"]["passages"]}, {"d1", "d3"})
+        texts = {"d1": "The loom weaves a thread.", "d3": "A weaver by the window."}
+        result = found["result"]
+        if result["byte_start"] is not None:  # random weights may answer with the title
+            self.assertEqual(result["answer"], texts[result["id"]][result["byte_start"]:result["byte_end"]])
+        self.assertEqual((nothing["result"]["answer"], nothing["result"]["id"], nothing["metadata"]["passages"]), ("", None, []))
+        self.assertIn("(d", weft(*answer, "--question", "a loom").stdout)
+        self.assert_fails(weft(*answer, "--question", "a loom", "a document"), 2, "--retrieve")
+        self.assert_fails(weft("answer", reader, "--passages", "2", "--question", "a", "text"), 2, "--passages", "--retrieve")
+
     def test_words_and_vectors(self):
         made = weft_json("index", self.store, self.corpus, "--stem", "english")
         self.assertEqual((made["added"], made["texts"], made["vectors"]), (3, 3, 0))

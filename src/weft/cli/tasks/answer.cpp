@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// `weft answer`: answers that stand in a document of any length.
+// `weft answer`: answers that stand in a document of any length, or in a store of texts.
 #include "weft/tasks/answer.h"
 
 #include <functional>
 #include <memory>
 #include <utility>
 
+#include "weft/checkpoint/open_model.h"
 #include "weft/cli/commands/tensor_commands.h"
 #include "weft/cli/front/failure.h"
 #include "weft/cli/front/field_flags.h"
@@ -14,8 +15,10 @@
 #include "weft/cli/tasks/task_command.h"
 #include "weft/cli/tasks/text_input.h"
 #include "weft/core/joined.h"
+#include "weft/core/one_line.h"
 #include "weft/readers/input/input_texts.h"
 #include "weft/tasks/parameters/answering.h"
+#include "weft/tasks/search/retrieved_answer.h"
 
 namespace weft::cli {
 namespace {
@@ -24,7 +27,8 @@ constexpr const char* kAnswerExamples =
     "  weft answer longformer-squad --question 'Who wove it?' --file story.txt\n"
     "  weft answer squad2 --question 'Who?' --question 'When?' --file story.txt --handle-impossible-answer --json\n"
     "  weft answer squad2 --question 'Where is it?' 'The loom stands in the attic.'\n"
-    "  weft answer squad2 --file questions.csv --question-field question --text-field context --out answers.csv";
+    "  weft answer squad2 --file questions.csv --question-field question --text-field context --out answers.csv\n"
+    "  weft answer squad2 --retrieve notes.weft --passages 20 --question 'Who wove it?' --json";
 
 struct AnswerCommand {
   TaskFlags flags;
@@ -34,12 +38,23 @@ struct AnswerCommand {
   std::string question_field;
   readers::InputTextOptions reading = {};
   formats::Json given = formats::Json::object();
+  std::string store;
+  formats::Json retrieve_given = formats::Json::object();
 };
+
+// "loom.txt:120-130" for an answer of a store, "loom.txt" where it stands in the title.
+std::string place_in_store(const formats::Json& answer) {
+  const std::string id = one_line(answer["id"].get<std::string>());
+  return answer["byte_start"].is_null() ? id : concat(id, ":", answer["byte_start"], "-", answer["byte_end"]);
+}
 
 // "the weaver 0.8123 (120-130)"; "no answer 0.7" for an empty one.
 std::string one_answer(const formats::Json& answer) {
   const auto text = answer["answer"].get<std::string>();
   const std::string score = score_text(answer["score"].get<double>());
+  if (!text.empty() && answer.contains("id")) {
+    return concat(text, "  ", score, " (", place_in_store(answer), ")");
+  }
   return text.empty() ? "no answer " + score
                       : concat(text, "  ", score, " (", answer["start"].get<std::int64_t>(), "-",
                                answer["end"].get<std::int64_t>(), ")");
@@ -65,6 +80,9 @@ std::vector<tasks::Document> documents_of(const AnswerCommand& command) {
 formats::Json answer_columns(const formats::Json& result) {
   const formats::Json& best = result.is_array() ? result.front() : result;
   formats::Json columns = {{"predicted_answer", best["answer"]}, {"predicted_score", best["score"]}};
+  if (best.contains("id")) {
+    columns["predicted_id"] = best["id"];
+  }
   if (result.is_array()) {
     columns["predicted_answers"] = result;
   }
@@ -87,7 +105,8 @@ bool ask_next(readers::InputTexts& records, const Ask& ask, const VisitError& on
     on_error(error.what(), {.first = {}, .name = "a record"});
     return true;
   }
-  ask(*text.second,
+  const std::string question = text.second ? *text.second : text.first;
+  ask(question,
       {std::move(text.first), {}, std::move(text.where), std::move(text.fields), std::move(text.names_of_texts)});
   return true;
 }
@@ -95,9 +114,13 @@ bool ask_next(readers::InputTexts& records, const Ask& ask, const VisitError& on
 // Records with a question and a document each.
 void ask_records(const AnswerCommand& command, const Ask& ask, const VisitError& on_error) {
   readers::InputTextOptions reading = command.reading;
-  reading.pairs = true;
-  reading.pair_field = command.question_field;
-  reading.text_field = reading.text_field.empty() ? "context" : reading.text_field;
+  if (command.store.empty()) {
+    reading.pairs = true;
+    reading.pair_field = command.question_field;
+    reading.text_field = reading.text_field.empty() ? "context" : reading.text_field;
+  } else {
+    reading.text_field = command.question_field;
+  }
   reading.keep_fields = writes_fields(command.flags);
   for (const std::string& file : command.files.empty() ? std::vector<std::string>{"-"} : command.files) {
     readers::InputTexts records(readers::ByteSource::stream(file), reading);
@@ -125,12 +148,75 @@ void check_answer(const AnswerCommand& command) {
     throw UsageError(
         "--question-field asks the questions of the records; texts and --question cannot be given beside it");
   }
+  if (!command.store.empty() && !command.texts.empty()) {
+    throw UsageError("--retrieve reads the passages of a store; documents cannot be given beside it");
+  }
+  if (!command.store.empty() && command.question_field.empty() && !command.files.empty()) {
+    throw UsageError("with --retrieve --file has questions", "give --question-field NAME");
+  }
+  if (!command.store.empty() && !command.question_field.empty() && !command.reading.text_field.empty()) {
+    throw UsageError("--text-field is for documents, and --retrieve reads those of a store");
+  }
+  if (command.store.empty() && !command.retrieve_given.empty()) {
+    throw UsageError(concat("--", command.retrieve_given.begin().key(), " is for passages of a store"),
+                     "give --retrieve STORE");
+  }
+}
+
+tasks::SearchModels open_models_of_search(store::StoreSearch& search, const AnswerCommand& command,
+                                          const std::string& by) {
+  tasks::SearchModels models;
+  if (search.way(by) != "words") {
+    search.prepare("vectors");  // says that there are no vectors before a model is opened
+    const std::string model = search.store().vector_space()->model;
+    const checkpoint::OpenedModel opened = checkpoint::open_model(model);
+    const tasks::TaskModelOptions options =
+        tasks::model_options(encoder_settings(command.flags.encoder, "weft answer", opened.root()));
+    models.embedder = tasks::open_question_embedder(search.store(), opened, model, options);
+  }
+  return models;
+}
+
+// Questions without documents: each is asked of the store.
+void ask_questions(const AnswerCommand& command, const Ask& ask, const VisitError& on_error) {
+  if (!command.question_field.empty()) {
+    ask_records(command, ask, on_error);
+    return;
+  }
+  for (const std::string& question : command.questions) {
+    tasks::Document asked{question};
+    if (!command.flags.out.empty()) {
+      asked.fields = {{"question", question}};
+    }
+    ask(question, asked);
+  }
+}
+
+void run_answer_from_store(const AnswerCommand& command, const tasks::AnswerConfig& config) {
+  tasks::RetrieveConfig retrieve;
+  formats::update_from_json(retrieve, command.retrieve_given, "weft answer");
+  store::Store store(command.store, store::Access::kRead);
+  store::StoreSearch search(store);
+  tasks::SearchModels models = open_models_of_search(search, command, retrieve.by);
+  OpenTask task = open_task(command.flags, models::Head::kQuestionAnswering, "weft answer");
+  const tasks::AnswerTaskOptions options = tasks::answer_options(config, task.run);
+  ResultSink sink(command.flags, {answer_line, answer_columns});
+  const auto ask = [&](const std::string& question, const tasks::Document& document) {
+    sink.take_from([&] { return tasks::answer_from_store(search, models, task.model, question, retrieve, options); },
+                   document);
+  };
+  ask_questions(command, ask, sink.errors());
+  sink.finish();
 }
 
 void run_answer(const AnswerCommand& command) {
   tasks::AnswerConfig config;
   formats::update_from_json(config, command.given, "weft answer");
   check_answer(command);
+  if (!command.store.empty()) {
+    run_answer_from_store(command, config);
+    return;
+  }
   const bool records = !command.question_field.empty();
   std::vector<tasks::Document> documents = records ? std::vector<tasks::Document>{} : documents_of(command);
   OpenTask task = open_task(command.flags, models::Head::kQuestionAnswering, "weft answer");
@@ -178,8 +264,12 @@ void add_answer(CLI::App& parent) {
                  "auto)")
       ->check(one_of("--format", {"auto", "jsonl", "json", "csv", "tsv", "squad"}))
       ->option_text("NAME");
+  app.add_option("--retrieve", command->store,
+                 "a store of `weft index`: its best passages for a question are read at once, in place of a document")
+      ->option_text("STORE");
   add_result_file(app, command->flags);
   add_fields<tasks::AnswerConfig>(app, {.title = "Options"}, command->given);
+  add_fields<tasks::RetrieveConfig>(app, {.title = "From a store"}, command->retrieve_given);
   add_task_flags(app, command->flags, true);
   app.callback([command] { run_answer(*command); });
 }
