@@ -1,4 +1,4 @@
-#SPDX - License - Identifier : Apache - 2.0
+# SPDX-License-Identifier: Apache-2.0
 """open: a model directory as an object whose methods are the commands of the program, from texts to results."""
 import contextlib
 import json
@@ -153,16 +153,13 @@ class Model:
 
         Args:
             question: a str, or a list of them.
-            document: a str, or a list of them;
-one question is asked of every document, several of one,
-    or each of its own.metadata : results with what was computed.settings : top_k, max_answer_len,
-    handle_impossible_answer, null_threshold,
-    and those of all methods.
+            document: a str, or a list of them; one question is asked of every document, several of one, or each of its
+                own.
+            metadata: results with what was computed.
+            settings: top_k, max_answer_len, handle_impossible_answer, null_threshold, and those of all methods.
 
-        Returns : {
-  "answer", "score", "start", "end", ...
-} for each
-  , or with top_k above 1 a list of them.
+        Returns:
+            {"answer", "score", "start", "end", ...} for each, or with top_k above 1 a list of them.
         """
         single = isinstance(question, str) and isinstance(document, str)
         questions, documents = _texts("answer", question), _texts("answer", document)
@@ -251,8 +248,7 @@ one question is asked of every document, several of one,
         rows = [array_of(array, torch) for array in arrays]
         rows = rows[0] if task == "embed" else rows
         if metadata:
-            rows = [{
-  "result" : row, "metadata" : one} for row, one in zip(rows, json.loads(said))]
+            rows = [{"result": row, "metadata": one} for row, one in zip(rows, json.loads(said))]
         return rows[0] if isinstance(texts, str) else rows
 
 

@@ -43,7 +43,7 @@ int own_gpu() {
   }
   const std::optional<int> number = number_in(rank);
   require(number.has_value(), variable, " must be a whole number from 0 to ", kMostDevices - 1, ", found ",
-          quote(rank));
+          Quoted(rank));
   return *number;
 }
 
@@ -124,7 +124,7 @@ void open_cuda_half(const std::string& folder) {
 
 c10::Device usable_device(std::string_view name) {
   const c10::Device device = parse_device(name);
-  if (device.type() == c10::kCPU) {
+  if (device == c10::Device(c10::kCPU)) {
     return device;
   }
   check_driver(cuda_driver(), device, 0);
@@ -148,7 +148,7 @@ c10::Device opening_device() noexcept {
 }
 
 void open_models_on(c10::Device device) noexcept {
-  index_of_all.store(device.type() == c10::kCUDA ? device.index() : c10::DeviceIndex{-1}, std::memory_order_relaxed);
+  index_of_all.store(device.index(), std::memory_order_relaxed);  // the CPU has none: -1
 }
 
 OpenOn::OpenOn(c10::Device device) noexcept
