@@ -57,26 +57,32 @@ def best_rows(rows, figure, sign, group):
     return best
 
 
+def remark_of(row, best_row, table):
+    """What the last column says of a row."""
+    fixed = getattr(table, "fixed", lambda cell: False)
+    (cell, figures), (best_cell, best) = row, best_row
+    if not figures.get(table.FIGURE):
+        return "missing"
+    if cell == best_cell:
+        return "best"
+    return "" if told_apart(figures[table.FIGURE], best[table.FIGURE], fixed(cell), fixed(best_cell)) else "not told from the best"
+
+
 def markdown(table, lines):
     """A Markdown table. Its last column says of each row whether it is the best, or cannot be told from the best."""
     rows = grouped(table, lines)
     fixed = getattr(table, "fixed", lambda cell: False)
-    with_figure = [(cell, figures) for cell, figures in rows if figures.get(table.FIGURE)]
+    with_figure = [row for row in rows if row[1].get(table.FIGURE)]
     if not with_figure:
         return f"{table.CLAIM}\n\nNo cell is finished."
-    group = getattr(table, "GROUP", None)
-    best = best_rows(with_figure, table.FIGURE, 1 if table.BETTER == "larger" else -1, group)
+    sign = 1 if table.BETTER == "larger" else -1
+    best = max(with_figure, key=lambda row: sign * statistics.fmean(row[1][table.FIGURE]))
     settings = list(dict.fromkeys(name for cell, _ in rows for name in cell))
     names = [table.FIGURE, *dict.fromkeys(name for _, figures in rows for name in figures if name != table.FIGURE)]
     text = [table.CLAIM, "", "| " + " | ".join([*settings, *names, ""]) + " |", "|" + " -- |" * (len(settings) + len(names) + 1)]
     for cell, figures in rows:
-        remark = "missing"
-        if figures.get(table.FIGURE):
-            best_cell, best_figures = best[cell.get(group)]
-            apart = told_apart(figures[table.FIGURE], best_figures[table.FIGURE], fixed(cell), fixed(best_cell))
-            remark = "best" if cell == best_cell else "" if apart else "not told from the best"
         values = [figure(figures[name], fixed(cell)) if figures.get(name) else "" for name in names]
-        text.append("| " + " | ".join([*(str(cell.get(name, "")) for name in settings), *values, remark]) + " |")
+        text.append("| " + " | ".join([*(str(cell.get(name, "")) for name in settings), *values, remark_of((cell, figures), best, table)]) + " |")
     seeds = max(len(figures[table.FIGURE]) for _, figures in with_figure)
     text += ["", f"Mean and deviation of {seeds} seeds; rows are told apart by Welch's test at 95%."]
     return "\n".join(text)

@@ -140,6 +140,18 @@ void ask_documents(const AnswerCommand& command, std::vector<tasks::Document> do
   }
 }
 
+void check_retrieval(const AnswerCommand& command) {
+  if (!command.texts.empty()) {
+    throw UsageError("--retrieve reads the passages of a store; documents cannot be given beside it");
+  }
+  if (command.question_field.empty() && !command.files.empty()) {
+    throw UsageError("with --retrieve --file has questions", "give --question-field NAME");
+  }
+  if (!command.reading.text_field.empty()) {
+    throw UsageError("--text-field is for documents, and --retrieve reads those of a store");
+  }
+}
+
 void check_answer(const AnswerCommand& command) {
   if (command.question_field.empty() && command.questions.empty()) {
     throw UsageError("weft answer needs a question", "give --question TEXT, or --question-field NAME with --file");
@@ -148,16 +160,9 @@ void check_answer(const AnswerCommand& command) {
     throw UsageError(
         "--question-field asks the questions of the records; texts and --question cannot be given beside it");
   }
-  if (!command.store.empty() && !command.texts.empty()) {
-    throw UsageError("--retrieve reads the passages of a store; documents cannot be given beside it");
-  }
-  if (!command.store.empty() && command.question_field.empty() && !command.files.empty()) {
-    throw UsageError("with --retrieve --file has questions", "give --question-field NAME");
-  }
-  if (!command.store.empty() && !command.question_field.empty() && !command.reading.text_field.empty()) {
-    throw UsageError("--text-field is for documents, and --retrieve reads those of a store");
-  }
-  if (command.store.empty() && !command.retrieve_given.empty()) {
+  if (!command.store.empty()) {
+    check_retrieval(command);
+  } else if (!command.retrieve_given.empty()) {
     throw UsageError(concat("--", command.retrieve_given.begin().key(), " is for passages of a store"),
                      "give --retrieve STORE");
   }

@@ -23,7 +23,7 @@ void add_to(OverlapScore& sum, const OverlapScore& score) {
   sum.recall += score.recall;
 }
 
-OverlapScore divided(const OverlapScore& sum, std::int64_t questions) {
+OverlapScore mean_overlap(const OverlapScore& sum, std::int64_t questions) {
   const auto count = static_cast<double>(questions);
   return {sum.exact / count, sum.f1 / count, sum.precision / count, sum.recall / count};
 }
@@ -77,9 +77,9 @@ void HotpotScorer::add(const HotpotPrediction& prediction, std::string_view answ
 HotpotReport HotpotScorer::report() const {
   require(sums_.questions > 0, "a report needs at least one question, found none");
   HotpotReport report = sums_;
-  report.answer = divided(sums_.answer, sums_.questions);
-  report.facts = divided(sums_.facts, sums_.questions);
-  report.joint = divided(sums_.joint, sums_.questions);
+  report.answer = mean_overlap(sums_.answer, sums_.questions);
+  report.facts = mean_overlap(sums_.facts, sums_.questions);
+  report.joint = mean_overlap(sums_.joint, sums_.questions);
   return report;
 }
 

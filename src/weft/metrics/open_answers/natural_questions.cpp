@@ -49,7 +49,7 @@ bool is_right_short(const PageAnswer& prediction, std::span<const PageAnswer> an
   });
 }
 
-double share(std::int64_t part, std::int64_t whole) noexcept {
+double share_or_zero(std::int64_t part, std::int64_t whole) noexcept {
   return whole == 0 ? 0.0 : static_cast<double>(part) / static_cast<double>(whole);
 }
 
@@ -107,7 +107,7 @@ PageFigures NaturalQuestionsScorer::figures_of(std::vector<Outcome> outcomes) {
     if (i + 1 < outcomes.size() && outcomes[i + 1].score == outcomes[i].score) {
       continue;
     }
-    ThresholdPoint point{0.0, share(right, predicted), share(right, truths), outcomes[i].score};
+    ThresholdPoint point{0.0, share_or_zero(right, predicted), share_or_zero(right, truths), outcomes[i].score};
     point.f1 = f1_of(point.precision, point.recall);
     take_point(point, figures);
     figures.all = point;

@@ -60,7 +60,9 @@ std::vector<GramUse> gram_uses(std::span<const GramCounts> texts) {
   return uses;
 }
 
-double ratio(std::int64_t part, std::int64_t whole) { return static_cast<double>(part) / static_cast<double>(whole); }
+double gram_ratio(std::int64_t part, std::int64_t whole) {
+  return static_cast<double>(part) / static_cast<double>(whole);
+}
 
 double mean_of(double sum, std::int64_t count) { return count > 0 ? sum / static_cast<double>(count) : 0.0; }
 
@@ -75,8 +77,8 @@ double keep_score(std::span<const GramUse> uses) {
     const std::int64_t good = std::min(keep, use.references);
     kept += keep > 0 ? 1 : 0;
     to_keep += wanted > 0 ? 1 : 0;
-    precision += good > 0 ? ratio(good, keep) : 0.0;
-    recall += good > 0 ? ratio(good, wanted) : 0.0;
+    precision += good > 0 ? gram_ratio(good, keep) : 0.0;
+    recall += good > 0 ? gram_ratio(good, wanted) : 0.0;
   }
   return f1_of(mean_of(precision, kept), mean_of(recall, to_keep));
 }
@@ -88,7 +90,7 @@ double deletion_score(std::span<const GramUse> uses) {
     const std::int64_t gone = std::max(use.source - use.simplified, std::int64_t{0});
     const std::int64_t good = std::max(gone - use.references, std::int64_t{0});
     deleted += gone > 0 ? 1 : 0;
-    precision += good > 0 ? ratio(good, gone) : 0.0;
+    precision += good > 0 ? gram_ratio(good, gone) : 0.0;
   }
   return mean_of(precision, deleted);
 }
@@ -104,7 +106,7 @@ double addition_score(std::span<const GramUse> uses) {
       good += use.simplified > 0 && use.references > 0 ? 1 : 0;
     }
   }
-  return f1_of(added > 0 ? ratio(good, added) : 0.0, to_add > 0 ? ratio(good, to_add) : 0.0);
+  return f1_of(added > 0 ? gram_ratio(good, added) : 0.0, to_add > 0 ? gram_ratio(good, to_add) : 0.0);
 }
 
 }  // namespace

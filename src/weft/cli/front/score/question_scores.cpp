@@ -39,7 +39,7 @@ struct QuestionScoreFlags {
 using RunQuestionScore = void (*)(const QuestionScoreFlags& flags);
 
 // Figures that a table shows in percent and JSON as they are.
-void print_figures(const QuestionScoreFlags& flags, const Json& figures, const Rows& rows) {
+void print_question_figures(const QuestionScoreFlags& flags, const Json& figures, const Rows& rows) {
   if (flags.json) {
     print_json(figures);
   } else {
@@ -83,11 +83,11 @@ void score_hotpotqa(const QuestionScoreFlags& flags) {
   add_overlap(json, "", report.answer);
   add_overlap(json, "sp_", report.facts);
   add_overlap(json, "joint_", report.joint);
-  print_figures(flags, json,
-                {{"answer", overlap_row(report.answer)},
-                 {"facts", overlap_row(report.facts)},
-                 {"joint", overlap_row(report.joint)},
-                 {"questions", digits(report.questions)}});
+  print_question_figures(flags, json,
+                         {{"answer", overlap_row(report.answer)},
+                          {"facts", overlap_row(report.facts)},
+                          {"joint", overlap_row(report.joint)},
+                          {"questions", digits(report.questions)}});
 }
 
 // What a question is called among predictions: by itself for Wikipedia, with each document for the web.
@@ -132,14 +132,14 @@ void score_triviaqa(const QuestionScoreFlags& flags) {
   }
   const metrics::AnswerMean mean = scorer.mean();
   warn_of_missing(scorer.missing(), mean.questions, "answer");
-  print_figures(flags,
-                {{"exact_match", mean.percent.exact},
-                 {"f1", mean.percent.f1},
-                 {"common", mean.questions - scorer.missing()},
-                 {"denominator", mean.questions}},
-                {{"exact", fixed(mean.percent.exact, 2)},
-                 {"F1", fixed(mean.percent.f1, 2)},
-                 {"questions", digits(mean.questions)}});
+  print_question_figures(flags,
+                         {{"exact_match", mean.percent.exact},
+                          {"f1", mean.percent.f1},
+                          {"common", mean.questions - scorer.missing()},
+                          {"denominator", mean.questions}},
+                         {{"exact", fixed(mean.percent.exact, 2)},
+                          {"F1", fixed(mean.percent.f1, 2)},
+                          {"questions", digits(mean.questions)}});
 }
 
 void add_page_figures(Json& json, const std::string& prefix, const metrics::PageFigures& figures) {
@@ -177,12 +177,12 @@ void score_nq(const QuestionScoreFlags& flags) {
   Json json = {{"questions", scorer.questions()}};
   add_page_figures(json, "long-", long_answers);
   add_page_figures(json, "short-", short_answers);
-  print_figures(flags, json,
-                {{"long", concat(point_row(long_answers.best), "  at score ", long_answers.best.threshold)},
-                 {"long, all", point_row(long_answers.all)},
-                 {"short", concat(point_row(short_answers.best), "  at score ", short_answers.best.threshold)},
-                 {"short, all", point_row(short_answers.all)},
-                 {"questions", digits(scorer.questions())}});
+  print_question_figures(flags, json,
+                         {{"long", concat(point_row(long_answers.best), "  at score ", long_answers.best.threshold)},
+                          {"long, all", point_row(long_answers.all)},
+                          {"short", concat(point_row(short_answers.best), "  at score ", short_answers.best.threshold)},
+                          {"short, all", point_row(short_answers.all)},
+                          {"questions", digits(scorer.questions())}});
 }
 
 void score_wikihop(const QuestionScoreFlags& flags) {
@@ -201,12 +201,12 @@ void score_wikihop(const QuestionScoreFlags& flags) {
   if (scorer.strangers() > 0) {
     log_warning(scorer.strangers(), " predictions are none of their question's candidates, and score 0");
   }
-  print_figures(flags,
-                {{"accuracy", accuracy},
-                 {"questions", scorer.questions()},
-                 {"missing", scorer.missing()},
-                 {"not_candidates", scorer.strangers()}},
-                {{"accuracy", percent(accuracy)}, {"questions", digits(scorer.questions())}});
+  print_question_figures(flags,
+                         {{"accuracy", accuracy},
+                          {"questions", scorer.questions()},
+                          {"missing", scorer.missing()},
+                          {"not_candidates", scorer.strangers()}},
+                         {{"accuracy", percent(accuracy)}, {"questions", digits(scorer.questions())}});
 }
 
 void add_question_score(CLI::App& group, const std::string& name, const std::string& about, const std::string& example,
