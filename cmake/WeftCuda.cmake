@@ -9,7 +9,7 @@ if(NOT CMAKE_CUDA_COMPILER AND NOT DEFINED ENV{CUDACXX})
   endif()
   set(CMAKE_CUDA_COMPILER ${weft_nvcc})
 endif()
-# Machine code for each, and no PTX: a driver does not compile anything at the first call. scripts/check-cuda has the same list.
+# Machine code for each, and no PTX: a driver does not compile anything at the first call. scripts/cuda/check-build has the same list.
 if(NOT CMAKE_CUDA_ARCHITECTURES)
   set(CMAKE_CUDA_ARCHITECTURES "80-real;86-real;89-real;90a-real;100a-real;120a-real")
 endif()

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// A case keeps the layout, its bits and the plans of work as one piece of bytes, and makes calls whose arrays lie where
+// the caller has copied that piece to.
 #include "device/device_case.h"
 
 #include <cmath>

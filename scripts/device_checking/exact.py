@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Output and gradients of the kernels against float64, beside those of PyTorch's attention on the same inputs."""
 import dataclasses
+import itertools
 import random
+import time
+
+import torch
 
 from . import library as kernels
 
@@ -10,6 +14,7 @@ from . import library as kernels
 MOST = {"bfloat16": (4e-3, 6e-3), "float16": (6e-4, 9e-4), "float32": (2e-6, 6e-6)}
 # Ours over PyTorch's: the same up to the order of sums.
 OVER_RIVAL = 1.1
+RESULTS = ("output", "dQ", "dK", "dV")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -63,7 +68,7 @@ def random_calls(seed, is_small):
                    draw.choice((width, 64)), draw.random() < 0.3, draw.random() < 0.3)
 
 
-def tensors(torch, call, device, seed):
+def inputs_of(call, device, seed):
     made = torch.Generator().manual_seed(seed)
     dtype = getattr(torch, call.dtype)
 
@@ -73,41 +78,45 @@ def tensors(torch, call, device, seed):
         return torch.randn(call.batch, heads, call.length, width, generator=made).to(dtype).to(device)
 
     query, key, value = draw(call.heads, call.head_dim), draw(call.key_heads, call.head_dim), draw(call.key_heads, call.value_dim)
-    keep = None
+    output_gradient, keep = draw(call.heads, call.value_dim), None
     if call.has_padding:
         keep = torch.ones(call.batch, call.length, dtype=torch.uint8)
         keep[-1, call.length * 2 // 3 :] = 0
         keep = keep.to(device)
-    return query, key, value, draw(call.heads, call.value_dim), keep
+    return kernels.Inputs(query, key, value, output_gradient, keep)
 
 
-def reference(torch, query, key, value, output_gradient, counts, keep, dtype):
-    """(output, dQ, dK, dV) of dense attention in `dtype`; rows without edges are zeros. counts [heads, queries, keys]."""
-    leaves = [of.detach().to(dtype).requires_grad_() for of in (query, key, value)]
-    groups = query.shape[1] // key.shape[1]
-    wide_key, wide_value = (of.repeat_interleave(groups, 1) for of in leaves[1:])
-    seen = counts.to(query.device)[None].to(dtype)
-    if keep is not None:
-        seen = seen * keep[:, None, None, :].to(dtype)
-    scores = leaves[0] @ wide_key.transpose(2, 3) * kernels.scale_of(query) + seen.log()
-    weights = torch.where(seen.sum(-1, keepdim=True) > 0, scores, 0).softmax(-1)
-    output = torch.where(seen.sum(-1, keepdim=True) > 0, weights, 0) @ wide_value
-    output.backward(output_gradient.to(dtype))
+def edges_of(inputs, counts):
+    """`counts` [heads, queries, keys] on the device, [B or 1, heads, queries, keys], 0 at padding."""
+    seen = counts.to(inputs.query.device)[None]
+    return seen if inputs.key_keep is None else seen * inputs.key_keep[:, None, None, :]
+
+
+def reference(inputs, counts):
+    """[output, dQ, dK, dV] of dense attention in float64; rows without edges are zeros."""
+    leaves = inputs.leaves(torch.float64)
+    groups = inputs.query.shape[1] // inputs.key.shape[1]
+    key, value = (of.repeat_interleave(groups, 1) for of in leaves[1:])
+    seen = edges_of(inputs, counts).double()
+    has_edges = seen.sum(-1, keepdim=True) > 0
+    scores = leaves[0] @ key.transpose(2, 3) * kernels.scale_of(inputs.query) + seen.log()
+    weights = torch.where(has_edges, scores, 0).softmax(-1)
+    output = torch.where(has_edges, weights, 0) @ value
+    output.backward(inputs.output_gradient.double())
     return [output.detach(), *(of.grad for of in leaves)]
 
 
-def rival(torch, query, key, value, output_gradient, counts, keep):
-    """The same by scaled_dot_product_attention in the dtype of the inputs: flash where it can be asked for, else whichever PyTorch takes with a
-    mask. None where a row sees nothing, or an edge counts twice: it has no such thing."""
-    seen = counts.to(query.device)[None] != 0
-    if keep is not None:
-        seen = seen & (keep != 0)[:, None, None, :]
+def rival(inputs, counts):
+    """The same by scaled_dot_product_attention in the dtype of the inputs: flash without a mask, else whichever PyTorch takes with one. None where a
+    row sees nothing, or an edge counts twice: it has no such thing."""
+    seen = edges_of(inputs, counts) != 0
     if int(counts.max()) > 1 or not bool(seen.any(-1).all()):
         return None
-    leaves = [of.detach().clone().requires_grad_() for of in (query, key, value)]
+    leaves, query = inputs.leaves(), inputs.query
     mask = None if bool(seen.all()) else seen.expand(query.shape[0], query.shape[1], -1, -1)
-    output = torch.nn.functional.scaled_dot_product_attention(*leaves, attn_mask=mask, enable_gqa=query.shape[1] != key.shape[1])
-    output.backward(output_gradient)
+    attention = torch.nn.functional.scaled_dot_product_attention
+    output = attention(*leaves, attn_mask=mask, enable_gqa=query.shape[1] != inputs.key.shape[1])
+    output.backward(inputs.output_gradient)
     return [output.detach(), *(of.grad for of in leaves)]
 
 
@@ -116,39 +125,41 @@ def error(found, right):
     return float((found.double() - right).norm() / right.norm().clamp_min(1e-30))
 
 
-def check(torch, library, call, device, seed):
+def check(library, call, device, seed):
     """{"call", "errors" of output, dQ, dK, dV, "rival", "wrong": what is wrong or None}."""
-    query, key, value, output_gradient, keep = tensors(torch, call, device, seed)
-    counts = library.multiplicity(torch, call.expression, call.heads, call.length, call.length)
-    case = kernels.Case(torch, library, call.expression, query, key, value, key_keep=keep)
-    found = [case.forward().clone(), *(of.clone() for of in case.backward(output_gradient))]
-    again = [case.forward(), *case.backward(output_gradient)]
-    right = reference(torch, query, key, value, output_gradient, counts, keep, torch.float64)
+    inputs = inputs_of(call, device, seed)
+    counts = library.multiplicity(call.expression, call.heads, call.length, call.length)
+    case = kernels.Case(library, call.expression, inputs)
+    found = [case.forward().clone(), *(of.clone() for of in case.backward())]
+    again = [case.forward(), *case.backward()]
+    right = reference(inputs, counts)
     errors = [error(*pair) for pair in zip(found, right)]
-    theirs = rival(torch, query, key, value, output_gradient, counts, keep)
+    theirs = rival(inputs, counts)
     theirs = None if theirs is None else [error(*pair) for pair in zip(theirs, right)]
-    return {"call": str(call), "errors": errors, "rival": theirs, "wrong": verdict(torch, call, errors, theirs, found, again)}
+    wrong = verdict(call, errors, theirs)
+    for name, first, second in zip(RESULTS, found, again):
+        if wrong is None and not torch.equal(first, second):
+            wrong = f"{name} has other bits when it runs again"
+    return {"call": str(call), "errors": errors, "rival": theirs, "wrong": wrong}
 
 
-def verdict(torch, call, errors, theirs, found, again):
+def verdict(call, errors, theirs):
     most = MOST[call.dtype]
-    for at, (name, of) in enumerate(zip(("output", "dQ", "dK", "dV"), errors)):
+    for at, (name, of) in enumerate(zip(RESULTS, errors)):
         if not of <= most[at > 0]:
             return f"{name} is off by {of:.2e}, at most {most[at > 0]:.0e} is right"
         if theirs and call.dtype != "float32" and of > OVER_RIVAL * theirs[at] + 1e-5:
             return f"{name} is off by {of:.2e}, PyTorch's by {theirs[at]:.2e}"
-        if not torch.equal(found[at], again[at]):
-            return f"{name} has other bits when it runs again"
     return None
 
 
-def not_finite(torch, library, device):
+def not_finite(library, device):
     """A NaN of a value reaches the queries that see its key, and no other."""
     call = Call("window(40)", length=200)
-    query, key, value, _, _ = tensors(torch, call, device, 5)
-    clean = kernels.Case(torch, library, call.expression, query, key, value).forward().clone()
-    value[:, :, 100, 3] = float("nan")
-    spoilt = kernels.Case(torch, library, call.expression, query, key, value).forward()
+    inputs = inputs_of(call, device, 5)
+    clean = kernels.Case(library, call.expression, inputs).forward().clone()
+    inputs.value[:, :, 100, 3] = float("nan")
+    spoilt = kernels.Case(library, call.expression, inputs).forward()
     at = torch.arange(call.length, device=device)
     reached = ((at - 100).abs() <= 20)[None, None, :].expand(spoilt.shape[:3])
     wrong = None
@@ -161,19 +172,16 @@ def not_finite(torch, library, device):
     return {"call": "NaN in window(40)", "wrong": wrong}
 
 
-def run(torch, library, device, say, deadline, is_small):
+def run(library, device, say, deadline, is_small):
     """Says a line a check until time() passes `deadline`; random calls fill the time."""
-    import itertools
-    import time
-
-    say({**not_finite(torch, library, device), "part": "exact"})
+    say({"part": "exact", **not_finite(library, device)})
     counted = wrong = 0
     for seed, call in enumerate(itertools.chain(named_calls(is_small), random_calls(1, is_small))):
         if time.monotonic() > deadline or (is_small and counted >= 12):
             break
-        found = check(torch, library, call, device, seed)
+        found = check(library, call, device, seed)
         counted += 1
         wrong += found["wrong"] is not None
         if found["wrong"] or counted <= 24:
-            say({**found, "part": "exact"})
+            say({"part": "exact", **found})
     say({"part": "exact", "checked": counted, "wrong_calls": wrong})

@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """libweft_cuda by ctypes: calls of its kernels with tensors of whichever PyTorch is there. bench/device/device_case.h has the structs."""
 import ctypes
+import dataclasses
 import math
+
+import torch
 
 DTYPES = {"float32": 0, "bfloat16": 2, "float16": 3}  # kernels::DType
 _ALIGNED = 256
@@ -57,16 +60,16 @@ class Library:
         if ours != theirs:
             raise Problem(f"{kernels} has calls of {theirs} bytes and {cases} of {ours}: they are of two builds")
 
-    def multiplicity(self, torch, expression, heads, queries, keys):
+    def multiplicity(self, expression, heads, queries, keys):
         """uint8 [heads, queries, keys], asked of the pattern pair by pair."""
         found = torch.empty(heads, queries, keys, dtype=torch.uint8)
         self._check(self.cases.weft_case_multiplicity(expression.encode(), heads, queries, keys, found.data_ptr()))
         return found
 
-    def blocks(self, torch, expression, heads, queries, keys, tile):
+    def blocks(self, expression, heads, length, tile):
         """uint8 [heads, query blocks, key blocks]: 0 no edge, 1 some, 2 all."""
-        found = torch.empty(heads, -(-queries // tile), -(-keys // tile), dtype=torch.uint8)
-        self._check(self.cases.weft_case_blocks(expression.encode(), heads, queries, keys, tile, found.data_ptr()))
+        found = torch.empty(heads, -(-length // tile), -(-length // tile), dtype=torch.uint8)
+        self._check(self.cases.weft_case_blocks(expression.encode(), heads, length, length, tile, found.data_ptr()))
         return found
 
     @staticmethod
@@ -75,15 +78,29 @@ class Library:
             raise Problem(problem.decode())
 
 
-class Case:
-    """An expression at fixed sizes with its tables on the device of `query`, and calls with tensors of these sizes."""
+@dataclasses.dataclass
+class Inputs:
+    """Tensors of one dtype on one device: [B, H, N, D] each; key_keep uint8 [B, N], 0 at padding."""
 
-    def __init__(self, torch, library, expression, query, key, value, dropout=0.0, seed=0, key_keep=None):
-        self.torch, self.library, self.device = torch, library, query.device
-        self.query, self.key, self.value, self.key_keep = query, key, value, key_keep
+    query: torch.Tensor
+    key: torch.Tensor
+    value: torch.Tensor
+    output_gradient: torch.Tensor
+    key_keep: torch.Tensor | None = None
+
+    def leaves(self, dtype=None):
+        """Copies of query, key and value that gradients come to."""
+        return [of.detach().to(dtype or of.dtype, copy=True).requires_grad_() for of in (self.query, self.key, self.value)]
+
+
+class Case:
+    """An expression at fixed sizes with its tables on the device of `inputs`, and calls with these."""
+
+    def __init__(self, library, expression, inputs):
+        query, key, value = inputs.query, inputs.key, inputs.value
+        self.library, self.device, self.inputs = library, query.device, inputs
         batch, heads, queries, head_dim = query.shape
-        shape = Shape(batch, heads, key.shape[1], queries, key.shape[2], head_dim, value.shape[3], DTYPES[str(query.dtype).removeprefix("torch.")],
-                      dropout, seed)
+        shape = Shape(batch, heads, key.shape[1], queries, key.shape[2], head_dim, value.shape[3], DTYPES[str(query.dtype).removeprefix("torch.")])
         self.opened = library.cases.weft_case_open(expression.encode(), ctypes.byref(shape))
         if not self.opened:
             raise Problem(library.cases.weft_case_problem().decode())
@@ -103,35 +120,35 @@ class Case:
 
     def _memory(self, size):
         """`size` bytes at a multiple of 256."""
-        memory = self.torch.empty(size + _ALIGNED, dtype=self.torch.uint8, device=self.device)
+        memory = torch.empty(size + _ALIGNED, dtype=torch.uint8, device=self.device)
         first = -memory.data_ptr() % _ALIGNED
         return memory[first : first + size]
 
-    def _tensors(self, output_gradient=None):
-        of = dict(zip(NAMES, (self.query, self.key, self.value, self.output)))
-        if output_gradient is not None:
-            of |= dict(zip(NAMES[4:], (output_gradient, *self.gradients)))
-        tensors = Tensors(log_sum_exp=self.log_sum_exp.data_ptr(), key_keep=None if self.key_keep is None else self.key_keep.data_ptr())
-        for name, tensor in of.items():
+    def _tensors(self):
+        inputs, keep = self.inputs, self.inputs.key_keep
+        tensors = Tensors(log_sum_exp=self.log_sum_exp.data_ptr(), key_keep=None if keep is None else keep.data_ptr())
+        of = (inputs.query, inputs.key, inputs.value, self.output, inputs.output_gradient, *self.gradients)
+        for name, tensor in zip(NAMES, of):
             if tensor.stride(3) != 1:
                 raise Problem(f"{name} has a last dimension with stride {tensor.stride(3)}; expected 1")
             setattr(tensors, name, Tensor(tensor.data_ptr(), *tensor.stride()[:3]))
         return tensors
 
-    def _run(self, function, tensors, is_backward):
+    def _run(self, function, is_backward):
+        tensors = self._tensors()
         if is_backward not in self.rooms:
             self.rooms[is_backward] = self._memory(self.library.cases.weft_case_room_bytes(self.opened, ctypes.byref(tensors), is_backward))
         call = self.library.cases.weft_case_call(self.opened, ctypes.byref(tensors), self.rooms[is_backward].data_ptr(), is_backward)
-        stream = self.torch.cuda.current_stream().cuda_stream if self.device.type == "cuda" else None
+        stream = torch.cuda.current_stream().cuda_stream if self.device.type == "cuda" else None
         self.library._check(function(call, stream))
 
     def forward(self):
-        self._run(self.library.kernels.weft_cuda_forward, self._tensors(), 0)
+        self._run(self.library.kernels.weft_cuda_forward, 0)
         return self.output
 
-    def backward(self, output_gradient):
-        """(dQ, dK, dV) of the last forward()."""
-        self._run(self.library.kernels.weft_cuda_backward, self._tensors(output_gradient), 1)
+    def backward(self):
+        """[dQ, dK, dV] of the last forward()."""
+        self._run(self.library.kernels.weft_cuda_backward, 1)
         return self.gradients
 
     def memory(self):
@@ -140,7 +157,7 @@ class Case:
 
     def operations(self, with_backward):
         """4 D a real edge forwards, 14 D both ways."""
-        return self.edges * self.query.shape[3] * (14 if with_backward else 4)
+        return self.edges * self.inputs.query.shape[3] * (14 if with_backward else 4)
 
 
 def scale_of(query):

@@ -6,6 +6,8 @@ import pathlib
 import shutil
 import tempfile
 
+import torch
+
 from . import targets, timing
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -28,15 +30,15 @@ def longformer(transformers, sizes):
 MODELS = {"big_bird": big_bird, "longformer": longformer}
 
 
-def theirs(torch, model, length, device):
+def theirs(model, length, device):
     """(milliseconds, bytes above the weights)."""
     model = model.to(device, torch.bfloat16).eval()
     ids = torch.randint(10, 1000, (1, length), device=device)
     with torch.no_grad():
-        return timing.milliseconds(torch, lambda: model(ids), device, 7), timing.peak(torch, lambda: model(ids), device)
+        return timing.milliseconds(lambda: model(ids), device, 7), timing.peak(lambda: model(ids), device)
 
 
-def run(torch, device, say, is_small):
+def run(device, say, is_small):
     """A line a model; where transformers or the package are not there, the line says so."""
     try:
         import transformers
@@ -52,20 +54,20 @@ def run(torch, device, say, is_small):
             shutil.copytree(TOKENIZERS / tokenizer, folder, dirs_exist_ok=True)
             line = {"part": "models", "model": name}
             try:
-                say({**line, **compared(torch, weft_attention, model, folder, device, 1024 if is_small else 4096)})
+                say({**line, **compared(weft_attention, model, folder, device, 1024 if is_small else 4096)})
             except Exception as error:  # noqa: BLE001: whatever it is, the other model is tried
                 say({**line, "verdict": f"not run: {type(error).__name__}: {str(error)[:300]}"})
 
 
-def compared(torch, weft_attention, model, folder, device, length):
+def compared(weft_attention, model, folder, device, length):
     """Weft on the device is also compared with Weft on the CPU in float32."""
     settings = {"device": str(device)} if device.type == "cuda" else {}
     opened = weft_attention.open(folder, dtype="bfloat16", **settings)
     text = "the " * (length - 2)
     found, right = (of.encode(text, torch=True).float().cpu() for of in (opened, weft_attention.open(folder)))
     difference = float((found - right).norm() / right.norm())
-    ours = timing.milliseconds(torch, lambda: opened.encode(text, torch=True), device, 7)
-    forward, memory = theirs(torch, model, len(found), device)
+    ours = timing.milliseconds(lambda: opened.encode(text, torch=True), device, 7)
+    forward, memory = theirs(model, len(found), device)
     ratio = forward / ours
     wrong = None if difference <= MOST_DIFFERENCE else f"hidden states are off by {difference:.2e} from those of the CPU"
     return {"length": len(found), "forward": ours, "transformers_forward": forward, "transformers_bytes": memory, "difference": difference,

@@ -65,7 +65,7 @@ class Part:
 
 
 def surroundings(options):
-    """Those of this process, with what scripts/device-pack carries: libraries of Debian, and the Python package."""
+    """Those of this process, with what scripts/cuda/device-pack carries: libraries of Debian, and the Python package."""
     found = dict(os.environ)
     for name, folder in (("LD_LIBRARY_PATH", options.libraries / "lib"), ("PYTHONPATH", options.libraries / "python")):
         if folder.is_dir():

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A part is a process: it loads what it needs, says that it is ready, waits for its turn, and says lines of JSON until its time is up."""
+import dataclasses
 import json
 import pathlib
 import sys
@@ -19,6 +20,7 @@ def turn():
 
 
 def load(options):
+    """(the libraries, the device). Modules that see PyTorch are imported after it."""
     if options.emulated:
         sys.path.insert(0, str(ROOT / "tests/python"))
         import cpu_torch  # noqa: F401: the PyTorch of .venv needs its help
@@ -26,23 +28,25 @@ def load(options):
 
     from . import library
 
-    device = torch.device("cpu" if options.emulated else "cuda")
     torch.backends.cuda.matmul.allow_tf32 = False
     if options.emulated:
         torch.set_num_threads(1)
-    return torch, library.Library(pathlib.Path(options.kernels).resolve(), pathlib.Path(options.cases).resolve()), device
+    opened = library.Library(pathlib.Path(options.kernels).resolve(), pathlib.Path(options.cases).resolve())
+    return opened, torch.device("cpu" if options.emulated else "cuda")
 
 
 def exact(options):
+    library, device = load(options)
     from . import exact as checks
 
-    torch, library, device = load(options)
     deadline = turn()
-    say(facts(torch, device))
-    checks.run(torch, library, device, say, deadline, options.emulated)
+    say(facts(device))
+    checks.run(library, device, say, deadline, options.emulated)
 
 
-def facts(torch, device):
+def facts(device):
+    import torch
+
     line = {"part": "facts", "torch": torch.__version__, "python": sys.version.split()[0]}
     if device.type == "cuda":
         of = torch.cuda.get_device_properties(0)
@@ -50,49 +54,58 @@ def facts(torch, device):
     return line
 
 
-def speed(options):
-    from . import patterns, speed as times
+def setting_of(options, length=16384):
+    library, device = load(options)
+    from . import speed as times
 
-    torch, library, device = load(options)
+    return times.Setting(library, device, 1, 256) if options.emulated else times.Setting(library, device, 12, length)
+
+
+def speed(options):
+    from . import patterns
+
+    setting = setting_of(options)
+    from . import speed as times
+
     deadline = turn()
-    lengths, heads = ((256,), 1) if options.emulated else ((16384, 4096, 65536), times.HEADS)
-    for length in lengths:
+    for length in (setting.length,) if options.emulated else (16384, 4096, 65536):
+        at = dataclasses.replace(setting, length=length)
         for timed in patterns.TIMED:
-            if time.monotonic() > deadline or (timed.is_dense and length > 16384):
-                continue
-            say({"part": "speed", **times.ours(torch, library, timed, length, device, heads)})
-        for backend in () if options.emulated or length > 16384 else ("cudnn", "flash"):
-            say({"part": "speed", **times.dense(torch, backend, length, device)})
+            if time.monotonic() < deadline and not (timed.is_dense and length > 16384):
+                say({"part": "speed", **times.ours(at, timed)})
+        for backend in () if options.emulated or length > 16384 else times.BACKENDS:
+            say({"part": "speed", **times.dense(at, backend)})
 
 
 def flex(options):
-    from . import patterns, speed as times
+    from . import patterns
 
-    torch, library, device = load(options)
-    timed, length, heads = (patterns.BY_NAME[options.pattern], *((256, 1) if options.emulated else (16384, times.HEADS)))
-    compiled = times.Flex(torch, library, timed, options.block, length, device, heads)
+    setting = setting_of(options)
+    from . import flex as rival
+
+    compiled = rival.Flex(setting, patterns.BY_NAME[options.pattern], options.block)
     turn()
-    difference = compiled.difference(library, timed)
+    difference = compiled.difference()
     say({"part": "flex", **compiled.times(), "difference": difference, "wrong": None if difference < 1e-2 else "FlexAttention has other edges"})
 
 
 def models(options):
+    _, device = load(options)
     from . import models as of
 
-    torch, _, device = load(options)
     turn()
-    of.run(torch, device, say, options.emulated)
+    of.run(device, say, options.emulated)
 
 
 def small(options):
     """A few calls for compute-sanitizer, which makes each a hundred times slower."""
+    library, device = load(options)
     from . import exact as checks
 
-    torch, library, device = load(options)
     deadline = turn()
     for seed, call in enumerate((checks.Call("window(40)", length=130), checks.Call("window(16) | global(2)", "float32", length=70, has_padding=True))):
         if time.monotonic() < deadline:
-            say({"part": "sanitizer", **checks.check(torch, library, call, device, seed)})
+            say({"part": "sanitizer", **checks.check(library, call, device, seed)})
 
 
 PARTS = {"exact": exact, "speed": speed, "flex": flex, "models": models, "sanitizer": small}

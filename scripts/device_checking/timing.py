@@ -3,14 +3,16 @@
 import statistics
 import time
 
+import torch
 
-def milliseconds(torch, work, device, turns=15):
+
+def milliseconds(work, device, turns=15):
     if device.type != "cuda":
         return _by_clock(work, 2)
     for _ in range(3):
         work()
-    called = _by_events(torch, work, turns)
-    replayed = _replayed(torch, work, turns)
+    called = _by_events(work, turns)
+    replayed = _replayed(work, turns)
     return min(called, replayed) if replayed else called
 
 
@@ -23,7 +25,7 @@ def _by_clock(work, turns):
     return statistics.median(times)
 
 
-def _by_events(torch, work, turns):
+def _by_events(work, turns):
     pairs = [(torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)) for _ in range(turns)]
     for begin, end in pairs:
         begin.record()
@@ -33,7 +35,7 @@ def _by_events(torch, work, turns):
     return statistics.median(begin.elapsed_time(end) for begin, end in pairs)
 
 
-def _replayed(torch, work, turns):
+def _replayed(work, turns):
     """None where the work cannot be captured, as what synchronises."""
     try:
         graph = torch.cuda.CUDAGraph()
@@ -43,10 +45,10 @@ def _replayed(torch, work, turns):
         torch.cuda.synchronize()
         return None
     graph.replay()
-    return _by_events(torch, graph.replay, turns)
+    return _by_events(graph.replay, turns)
 
 
-def peak(torch, work, device):
+def peak(work, device):
     """Bytes that the work takes above what is there before."""
     if device.type != "cuda":
         return 0

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What scripts/check-cuda reads and refuses, on outputs of ptxas and cuobjdump as they look, cut short: no compiler is needed."""
+"""What scripts/cuda/check-build reads and refuses, on outputs of ptxas and cuobjdump as they look, cut short: no compiler is needed."""
 import os
 import pathlib
 import sys
 import unittest
 
 ROOT = pathlib.Path(os.environ.get("WEFT_SOURCE_DIR", pathlib.Path(__file__).resolve().parents[2]))
-sys.path.insert(0, str(ROOT / "scripts"))
-from cuda_code import judge, ptxas, sass  # noqa: E402
+sys.path.insert(0, str(ROOT / "scripts/cuda"))
+from machine_code import judge, ptxas, sass  # noqa: E402
 
 FORWARD = "_ZN4weft7kernels4cuda12_GLOBAL__N_18run_passINS1_11ForwardPassINS1_10HalfFormatILb1EEELi1ELb0EEEEEvNS1_10DeviceCallE"
 JOIN = "_ZN4weft7kernels4cuda12_GLOBAL__N_18run_passINS1_15JoinForwardPassINS1_10HalfFormatILb1EEEEEEEvNS1_10DeviceCallE"

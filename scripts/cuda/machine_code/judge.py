@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What scripts/check-cuda accepts: every kernel for every architecture, nothing spilled, products on tensor cores, and a table of it all."""
+"""What scripts/cuda/check-build accepts: every kernel for every architecture, nothing spilled, products on tensor cores, and a table of it all."""
 import re
 
-from cuda_code import sass
+from machine_code import sass
 
 # Passes of formats with tensor cores that multiply nothing on them: they sum rows, join parts, have one query, draw or turn elements.
 PLAIN = re.compile(r"\d(?:Join|Delta|Keep|Sum|Decode)|Elements")

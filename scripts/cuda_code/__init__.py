@@ -1,2 +1,0 @@
-# SPDX-License-Identifier: Apache-2.0
-"""What scripts/check-cuda reads out of the compiler's log and out of machine code, and what it accepts."""
