@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Instruction sets by file name: a source whose name ends in _avx2 is compiled for AVX2, and so on. On another processor family such
 # files are left out of the build. Sources of these kinds include neither LibTorch nor STL containers (scripts/lint sees to it).
-set(WEFT_ISA_NAMES avx2 avx512 avx512bf16 amx)
+set(WEFT_ISA_NAMES avx2 avxvnni avx512 avx512vnni avx512bf16 amx)
 set(WEFT_ISA_FLAGS_avx2 -mavx2 -mfma -mf16c)
 set(WEFT_ISA_FLAGS_avx512
     ${WEFT_ISA_FLAGS_avx2} -mavx512f -mavx512bw -mavx512vl -mavx512dq -mprefer-vector-width=512)
@@ -13,6 +13,8 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND WEFT_SANITIZE MATCHES "address")
   # Its copies of stack variables, made to find uses after return, are aligned to 32 bytes where these need 64 (GCC's bug 110027).
   list(APPEND WEFT_ISA_FLAGS_avx512 --param=asan-use-after-return=0)
 endif()
+set(WEFT_ISA_FLAGS_avxvnni ${WEFT_ISA_FLAGS_avx2} -mavxvnni)
+set(WEFT_ISA_FLAGS_avx512vnni ${WEFT_ISA_FLAGS_avx512} -mavx512vnni)
 set(WEFT_ISA_FLAGS_avx512bf16 ${WEFT_ISA_FLAGS_avx512} -mavx512bf16)
 set(WEFT_ISA_FLAGS_amx ${WEFT_ISA_FLAGS_avx512bf16} -mamx-tile -mamx-bf16)
 

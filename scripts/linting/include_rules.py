@@ -16,7 +16,7 @@ WIDE = {"torch/torch.h", "torch/all.h", "torch/extension.h"}
 CONTAINERS = set(
     "vector string map set unordered_map unordered_set deque list forward_list queue stack sstream iostream fstream regex".split()
 )
-ISA_SOURCE = re.compile(r"_(generic|avx2|avx512|avx512bf16|amx)\.cpp$")
+ISA_SOURCE = re.compile(r"_(generic|avx2|avxvnni|avx512|avx512vnni|avx512bf16|amx)\.cpp$")
 
 
 def includes(file):

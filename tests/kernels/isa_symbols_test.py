@@ -15,7 +15,8 @@ HARMLESS = ("DW.ref.", "typeinfo", "vtable")
 
 def object_files():
     build = pathlib.Path(os.environ["WEFT_BINARY"]).parent.parent
-    return sorted(build.glob("src/weft/CMakeFiles/weft_kernels.dir/kernels/attention_*.cpp.o"))
+    kernels = build / "src/weft/CMakeFiles/weft_kernels.dir/kernels"
+    return sorted([*kernels.glob("attention_*.cpp.o"), *kernels.glob("int8/product_*.cpp.o")])
 
 
 def weak_symbols(path):
@@ -33,7 +34,7 @@ class IsaSymbols(unittest.TestCase):
         if not files:
             self.skipTest("no files of an instruction set on this processor family")
         for path in files:
-            isa = path.name.removeprefix("attention_").removesuffix(".cpp.o")
+            isa = path.name.removesuffix(".cpp.o").split("_")[1]
             for name in weak_symbols(path):
                 self.assertIn(f"kernels::{isa}", name.lower(), f"{path.name} defines {name}")
 

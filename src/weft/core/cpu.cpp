@@ -16,6 +16,10 @@
 #include "weft/core/environment.h"
 #include "weft/core/error.h"
 
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
 namespace weft {
 namespace {
 
@@ -34,6 +38,15 @@ bool grants_tiles() noexcept {
   return ::syscall(SYS_arch_prctl, kRequestState, kTileData) == 0;
 }
 
+// By its bit: older compilers have no name for it.
+bool has_avx_vnni() noexcept {
+  unsigned a = 0;
+  unsigned b = 0;
+  unsigned c = 0;
+  unsigned d = 0;
+  return __get_cpuid_count(7, 1, &a, &b, &c, &d) != 0 && (a & (1U << 4)) != 0;
+}
+
 CpuFeatures detect() noexcept {
   __builtin_cpu_init();
   CpuFeatures features;
@@ -42,6 +55,8 @@ CpuFeatures detect() noexcept {
   // Kernels assume these four together; a processor with F alone counts as AVX2.
   features.avx512 = features.avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
                     __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq");
+  features.avx_vnni = features.avx2 && has_avx_vnni();
+  features.avx512_vnni = features.avx512 && __builtin_cpu_supports("avx512vnni");
   features.avx512_bf16 = features.avx512 && __builtin_cpu_supports("avx512bf16");
   features.amx_bf16 = features.avx512_bf16 && __builtin_cpu_supports("amx-tile") &&
                       __builtin_cpu_supports("amx-bf16") && kernel_offers_tiles();

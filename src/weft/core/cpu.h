@@ -8,8 +8,10 @@ namespace weft {
 
 /// Instruction sets that kernels are compiled for; each flag stands for all of its subsets.
 struct CpuFeatures {
-  bool avx2 = false;    ///< AVX2, FMA and F16C
-  bool avx512 = false;  ///< AVX-512 F, BW, VL, DQ
+  bool avx2 = false;      ///< AVX2, FMA and F16C
+  bool avx512 = false;    ///< AVX-512 F, BW, VL, DQ
+  bool avx_vnni = false;  ///< AVX2, and products of bytes in its vectors
+  bool avx512_vnni = false;
   bool avx512_bf16 = false;
   bool amx_bf16 = false;
   /// AVX-512 BF16 that multiplies more numbers a second than float32 does: AMD's. Intel's has half the rate.
