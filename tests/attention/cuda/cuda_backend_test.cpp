@@ -154,7 +154,7 @@ TEST(CudaBackend, AGpuOrALibraryThatIsMissingIsARefusal) {
   constexpr attention::KernelDevice kNone{c10::DeviceType::CPU, library_without_device, no_stream};
   expect_refusal(attention::cuda_takes(kNone, small_call()), "compute capability 8.0");
   constexpr attention::KernelDevice kAbsent{c10::DeviceType::CPU, absent_library, no_stream};
-  expect_refusal(attention::cuda_takes(kAbsent, small_call()), "which is not at \"/nowhere/libweft_cuda.so\"");
+  expect_refusal(attention::cuda_takes(kAbsent, small_call()), "which is not at '/nowhere/libweft_cuda.so'");
 }
 
 TEST(CudaBackend, ALibraryThatCannotBeUsedIsOneLine) {
@@ -167,7 +167,7 @@ TEST(CudaBackend, ALibraryThatCannotBeUsedIsOneLine) {
   ASSERT_NE(dladdr(reinterpret_cast<const void*>(&dlopen), &own), 0);
   expect_error(ErrorKind::kUnsupported, {"it has no function weft_cuda_version"},
                [&] { attention::open_cuda_library(own.dli_fname); });
-  expect_error(ErrorKind::kUnsupported, {"it is of Weft \"0.0.9\", and this is"},
+  expect_error(ErrorKind::kUnsupported, {"it is of Weft '0.0.9', and this is"},
                [] { attention::open_cuda_library(WEFT_OLD_CUDA); });
   expect_error(ErrorKind::kUnsupported, {"built from other sources", "8 bytes there"},
                [] { attention::open_cuda_library(WEFT_OTHER_CUDA); });

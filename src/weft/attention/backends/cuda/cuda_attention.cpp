@@ -2,6 +2,7 @@
 // Nothing here waits for the device, but for the first copy of a layout.
 #include "weft/attention/backends/cuda/cuda_attention.h"
 
+#include <ATen/Context.h>
 #include <ATen/ops/empty.h>
 
 #include <algorithm>
@@ -42,6 +43,12 @@ at::Tensor workspace_of(DeviceCall& call, const at::Tensor& query, const TakeRoo
   return workspace;
 }
 
+// By request of whoever set LibTorch's products so: torch.set_float32_matmul_precision("high").
+bool multiplies_as_tf32() {
+  return at::globalContext().float32Precision(at::Float32Backend::CUDA, at::Float32Op::MATMUL) ==
+         at::Float32Precision::TF32;
+}
+
 DeviceCall device_call(const kernels::AttentionArguments& arguments, const kernels::AttentionGradients& gradients,
                        const RowsOnDevice& rows) {
   DeviceCall call;
@@ -53,6 +60,7 @@ DeviceCall device_call(const kernels::AttentionArguments& arguments, const kerne
   call.has_weights = rows.has_weights;
   call.draws = kernels::cuda::draws_of(arguments.dropout);
   call.is_aligned = kernels::cuda::has_aligned_rows(arguments, gradients);
+  call.is_tf32 = multiplies_as_tf32();
   return call;
 }
 
