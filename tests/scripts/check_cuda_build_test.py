@@ -64,6 +64,12 @@ class CheckCudaTest(unittest.TestCase):
         local = CODE.replace("EXIT", "@P1 STL.64 [R1+0x8], R4")
         self.assertEqual(offences(code=local), ["sm_90a: ForwardPass(bf16, 1, 0) reads or writes local memory 1 times"])
 
+    def test_what_runs_again_for_nan_may_spill(self):
+        careful = FORWARD.replace("11ForwardPassI", "11CarefulPassINS1_11ForwardWalkI").replace("ELb0EEEEE", "ELb0EEEEEEE")
+        kernels, _ = ptxas.read(log_of(careful, 24, 16))
+        self.assertEqual(judge.label(kernels[0].name), "CarefulPass ForwardWalk(bf16, 1, 0)")
+        self.assertEqual(offences(log_of(careful, 24, 16), code_of(careful, "HMMA.16816.F32 R4, R8, R12, R4", "STL [R1], R4")), [])
+
     def test_products_without_tensor_cores_are_refused(self):
         self.assertEqual(offences(code=CODE.replace("HMMA.16816", "FMUL.16816")),
                          ["sm_90a: ForwardPass(bf16, 1, 0) has no HMMA among its 3 instructions"])

@@ -8,8 +8,10 @@ from machine_code import sass
 PLAIN = re.compile(r"\d(?:Join|Delta|Keep|Sum|Decode)|Elements")
 TENSOR_CORES = re.compile(r"HalfFormat|Tf32Format")
 WGMMA = re.compile(r"Wgmma|Hopper")
-# A pass is named so in the mangled name of its kernel: a length, the name.
-PASS = re.compile(r"\d([A-Z][A-Za-z]*?Pass)(?=I|E|$)")
+# They run again what has a number that is not finite, and nothing else: they may spill.
+CAREFUL = re.compile(r"\dCarefulPass")
+# A pass, and what it walks over, are named so in the mangled name of its kernel: a length, the name.
+PASS = re.compile(r"\d([A-Z][A-Za-z]*?(?:Pass|Walk))(?=I|E|$)")
 ARGUMENTS = re.compile(r"HalfFormatILb([01])|(Float32|Tf32)Format|L([ib])(\d+)E")
 SINGLE = {"Float32": "f32", "Tf32": "tf32"}
 
@@ -36,11 +38,11 @@ def offences(kernels, warnings, code, architectures):
 def faults(name, compiled, counts):
     if compiled is None or compiled.spilled is None or compiled.registers is None:
         yield "has no line of ptxas -v on its registers and spills"
-    elif compiled.spilled or compiled.stack:
+    elif (compiled.spilled or compiled.stack) and not CAREFUL.search(name):
         yield f"has {compiled.stack} bytes of stack and spills {compiled.spilled} bytes with {compiled.registers} registers"
     if not counts["all"]:
         yield "has no instruction"
-    elif sass.of_kind(counts, "local"):
+    elif sass.of_kind(counts, "local") and not CAREFUL.search(name):
         yield f"reads or writes local memory {sass.of_kind(counts, 'local')} times"
     wanted = "HGMMA" if WGMMA.search(name) else "HMMA"
     if counts["all"] and is_product(name) and not sass.of_kind(counts, wanted):
@@ -53,13 +55,13 @@ def is_product(name):
 
 def label(name):
     """A short name that a person knows: ForwardPass(bf16, 1, 0) of a mangled one."""
-    of = PASS.search(name)
+    of = " ".join(PASS.findall(name))
     if not of:
         return name
     arguments = []
     for is_bfloat, single, _, number in ARGUMENTS.findall(name):
         arguments.append(SINGLE[single] if single else number if number else "bf16" if is_bfloat == "1" else "f16")
-    return f"{of[1]}({', '.join(arguments)})" if arguments else of[1]
+    return f"{of}({', '.join(arguments)})" if arguments else of
 
 
 def table(kernels, code, threads=128):
