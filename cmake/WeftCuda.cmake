@@ -19,7 +19,7 @@ if(NOT CMAKE_CUDA20_STANDARD_COMPILE_OPTION)
   set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION -std=c++20)
 endif()
 # A file compiles for minutes, so that each pass has its own.
-file(GLOB weft_cuda_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/weft/kernels/cuda/*.cu)
+file(GLOB weft_cuda_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/weft/kernels/cuda/compiled/*.cu)
 add_library(weft_cuda SHARED ${weft_cuda_sources})
 target_include_directories(weft_cuda PRIVATE ${PROJECT_SOURCE_DIR}/src)
 target_compile_options(weft_cuda PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:-O3 --expt-relaxed-constexpr>)
