@@ -12,6 +12,7 @@
 #include "support/cleared_interrupt.h"
 #include "support/expect_error.h"
 #include "weft/core/interrupt.h"
+#include "weft/generation/processors/words.h"
 #include "weft/generation/search/search.h"
 
 namespace weft::generation {
@@ -84,7 +85,7 @@ TEST(Beams, FinishedPromptsLeaveTheBatch) {
     test::TableDecoder decoder(random_table(7));
     GenerationConfig config = beams(width, 4);
     config.eos_token_id = {2};
-    const auto found = search(decoder, {.prompts = {{3}, {1}}, .allowed = first_ends}, config);
+    const auto found = search(decoder, {.prompts = {{3}, {1}}, .constraint = allow_only(first_ends)}, config);
     EXPECT_EQ(found[0].front().ids, Ids{2});
     EXPECT_EQ(found[1].front().ids.size(), 4U);
     // Each prompt is read once, and then the second one goes on alone.
@@ -110,7 +111,7 @@ TEST(Beams, OnlyWhatIsAllowedComes) {
   test::TableDecoder decoder(random_table(9));
   const auto odd = [](std::int64_t item, std::span<const std::int64_t>) { return item == 0 ? Ids{1, 3} : Ids{4}; };
   for (const std::int64_t width : {1, 2}) {
-    const auto found = search(decoder, {.prompts = {{0}, {0}}, .allowed = odd}, beams(width, 4));
+    const auto found = search(decoder, {.prompts = {{0}, {0}}, .constraint = allow_only(odd)}, beams(width, 4));
     for (const std::int64_t id : found[0].front().ids) {
       EXPECT_EQ(id % 2, 1);
     }

@@ -10,9 +10,7 @@
 
 namespace weft::text {
 
-std::vector<bool> word_beginnings(const Tokenizer& tokenizer) {
-  constexpr std::string_view kSpace = " \t\n\r";
-  const auto is_space = [kSpace](char byte) { return kSpace.find(byte) != std::string_view::npos; };
+std::vector<std::string> texts_behind(const Tokenizer& tokenizer) {
   // One id near 2^32 in a tokenizer.json would ask for as many texts.
   constexpr std::int64_t kMostIds = 1 << 24;
   const std::int64_t size = tokenizer.vocabulary_size();
@@ -20,14 +18,24 @@ std::vector<bool> word_beginnings(const Tokenizer& tokenizer) {
     fail(ErrorKind::kFormat, "the tokeniser has ids up to ", size - 1, ", but words are looked for in vocabularies of ",
          kMostIds, " tokens at most");
   }
-  std::vector<bool> begins(static_cast<std::size_t>(size));
+  std::vector<std::string> texts(static_cast<std::size_t>(size));
   const std::vector<std::int64_t> anchor = tokenizer.encode("a");
   const std::string before = tokenizer.decode(anchor);
-  for (std::size_t id = 0; id < begins.size(); ++id) {
+  for (std::size_t id = 0; id < texts.size(); ++id) {
     std::vector<std::int64_t> pair = anchor;
     pair.push_back(static_cast<std::int64_t>(id));
     const std::string text = tokenizer.decode(pair);
-    begins[id] = text.size() > before.size() && is_space(text[before.size()]);
+    texts[id] = text.size() > before.size() ? text.substr(before.size()) : std::string();
+  }
+  return texts;
+}
+
+std::vector<bool> word_beginnings(const Tokenizer& tokenizer) {
+  constexpr std::string_view kSpace = " \t\n\r";
+  const std::vector<std::string> texts = texts_behind(tokenizer);
+  std::vector<bool> begins(texts.size());
+  for (std::size_t id = 0; id < texts.size(); ++id) {
+    begins[id] = !texts[id].empty() && kSpace.find(texts[id].front()) != std::string_view::npos;
   }
   return begins;
 }

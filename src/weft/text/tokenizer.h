@@ -42,6 +42,10 @@ std::unique_ptr<Tokenizer> load_tokenizer(const std::filesystem::path& directory
 /// The same for whoever has read the directory's config.json, an object.
 std::unique_ptr<Tokenizer> load_tokenizer(const std::filesystem::path& directory, const formats::Json& config);
 
+/// For each id the text that it adds behind another token; of a token that changes the one before it, nothing. Errors:
+/// kFormat for more than 2^24 ids.
+std::vector<std::string> texts_behind(const Tokenizer& tokenizer);
+
 /// For each id whether it begins a word: its text behind another token begins with white space, or follows it. Errors:
 /// kFormat for more than 2^24 ids.
 std::vector<bool> word_beginnings(const Tokenizer& tokenizer);

@@ -39,9 +39,9 @@ struct Builder {
     add_if(!bad.empty(), bias_words(bad));
   }
 
-  void add_ends(const AllowedTokens& allowed) {
+  void add_ends(const Processor& constraint) {
     add_if(lengths.minimum > 0 && !config.eos_token_id.empty(), ban_below(lengths.minimum, config.eos_token_id));
-    add_if(allowed != nullptr, allow_only(allowed));
+    add_if(constraint != nullptr, constraint);
     add_if(config.forced_bos_token_id >= 0, force_at(1, {config.forced_bos_token_id}));
     add_if(!config.forced_eos_token_id.empty(), force_last(config.forced_eos_token_id));
     add_if(config.remove_invalid_values, remove_invalid());
@@ -72,11 +72,11 @@ struct Builder {
 }  // namespace
 
 std::vector<Processor> make_processors(const GenerationConfig& config, const Lengths& lengths, std::int64_t vocabulary,
-                                       const AllowedTokens& allowed) {
+                                       const Processor& constraint) {
   Builder builder{config, lengths};
   check_ids(config, vocabulary, [](std::string_view) { return "settings"; });
   builder.add_repetition();
-  builder.add_ends(allowed);
+  builder.add_ends(constraint);
   if (draws(config)) {
     builder.add_cuts();
   }

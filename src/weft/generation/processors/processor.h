@@ -33,11 +33,11 @@ using Processor = std::function<void(const RowScores&)>;
 using AllowedTokens = std::function<std::vector<std::int64_t>(std::int64_t item, std::span<const std::int64_t> tokens)>;
 
 /// Those that `config` asks for: sequence_bias, encoder_repetition_penalty, repetition_penalty, no_repeat_ngram_size,
-/// encoder_no_repeat_ngram_size, bad_words_ids, min_length, `allowed`, forced_bos_token_id, forced_eos_token_id,
+/// encoder_no_repeat_ngram_size, bad_words_ids, min_length, `constraint`, forced_bos_token_id, forced_eos_token_id,
 /// remove_invalid_values, exponential_decay_length_penalty, suppress_tokens, begin_suppress_tokens; where tokens are
 /// drawn temperature, top_h, top_k, top_p, min_p, typical_p, epsilon_cutoff, eta_cutoff; and renormalize_logits.
 /// Errors: kArgument for an id that is not below `vocabulary`.
 std::vector<Processor> make_processors(const GenerationConfig& config, const Lengths& lengths, std::int64_t vocabulary,
-                                       const AllowedTokens& allowed = {});
+                                       const Processor& constraint = {});
 
 }  // namespace weft::generation

@@ -163,7 +163,7 @@ std::vector<std::vector<Sequence>> search_rows(const SearchPlan& plan) {
     }
     const at::Tensor scores = step_scores(plan, tokens, state);
     if (step == 0) {
-      processors = make_processors(plan.config, plan.lengths, scores.size(1), plan.request.allowed);
+      processors = make_processors(plan.config, plan.lengths, scores.size(1), plan.request.constraint);
     }
     rows.take(scores, step, processors);
     if (!rows.all_ended() && !changes_nothing(rows.parents(), tokens.size(0))) {

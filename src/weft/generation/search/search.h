@@ -37,7 +37,7 @@ struct SearchRequest {
   std::vector<Ids> prompts;       ///< of one length, at least one token each; a start token where there is a source
   std::vector<Ids> sources = {};  ///< what the encoder read, without padding; empty: the prompts
   Ids numbers = {};               ///< of the prompts, for their draws; empty: their places, from 0
-  AllowedTokens allowed = {};     ///< tokens that alone may come next
+  Processor constraint = {};      ///< which tokens may come next: allow_only(), keep_trees()
   /// Whether the new tokens of a text end it, as one of stop_strings does. Called from several threads at once.
   std::function<bool(std::span<const std::int64_t> made)> stops = {};
   /// Each new token of text `row` (prompt * num_return_sequences + its number) as it comes; false ends everything. Not

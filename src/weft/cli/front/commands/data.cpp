@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "weft/cli/front/commands/table.h"
+#include "weft/cli/front/data/trees.h"
 #include "weft/cli/front/failure.h"
 #include "weft/cli/front/field_flags.h"
 #include "weft/cli/front/help.h"
@@ -300,6 +301,7 @@ void add_data(CLI::App& parent) {
   add_fields<GenomeConfig>(cut, {.title = "Options"}, genome->given);
   add_json_flag(cut, genome->json);
   cut.callback([genome] { write_genome_documents(*genome); });
+  add_data_trees(group);
 }
 
 }  // namespace weft::cli

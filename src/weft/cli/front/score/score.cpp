@@ -15,6 +15,7 @@
 #include "weft/cli/front/score/alignment_figures.h"
 #include "weft/cli/front/score/question_scores.h"
 #include "weft/cli/front/score/score_texts.h"
+#include "weft/cli/front/score/score_trees.h"
 #include "weft/core/error.h"
 #include "weft/core/log.h"
 #include "weft/metrics/simplification/sari.h"
@@ -39,6 +40,9 @@ constexpr const char* kChrfExamples =
 constexpr const char* kRougeExamples =
     "  weft score rouge summaries.txt references.txt\n"
     "  weft score rouge summaries.jsonl references.jsonl --text-field summary --json";
+constexpr const char* kParseExamples =
+    "  weft score parse parser.out dev.gold --linear --drop ROOT\n"
+    "  weft score parse dev.right dev.gold --drop ROOT --json";
 constexpr const char* kAerExamples =
     "  weft score aer found.pharaoh gold.pharaoh\n"
     "  weft score aer found.pharaoh gold.pharaoh --reference-from-one --json";
@@ -315,9 +319,10 @@ void add_metric(CLI::App& group, const std::string& name, const std::string& abo
                 void (*run)(const ScoreFlags&)) {
   auto flags = std::make_shared<ScoreFlags>();
   CLI::App& app = add_command(group, name, about, examples);
+  const bool plain = name == "aer" || name == "parse";
   const std::vector<std::string_view> some =
-      name == "aer" ? std::vector<std::string_view>{"format"} : std::vector<std::string_view>{"format", "text_field"};
-  const bool intervals = name != "aer" && name != "sari";
+      plain ? std::vector<std::string_view>{"format"} : std::vector<std::string_view>{"format", "text_field"};
+  const bool intervals = !plain && name != "sari";
   add_score_files(app, *flags, intervals ? std::vector<std::string_view>{} : some);
   add_fields<Options>(app, {.title = "Metric"}, flags->metric_given);
   app.callback([flags, run] { run(*flags); });
@@ -326,7 +331,8 @@ void add_metric(CLI::App& group, const std::string& name, const std::string& abo
 }  // namespace
 
 void add_score(CLI::App& parent) {
-  CLI::App& group = add_command(parent, "score", concat(kBleuExamples, "\n", kRougeExamples, "\n", kAerExamples));
+  CLI::App& group = add_command(parent, "score",
+                                concat(kBleuExamples, "\n", kRougeExamples, "\n", kParseExamples, "\n", kAerExamples));
   group.require_subcommand(1);
   add_metric<metrics::BleuOptions>(group, "bleu", "BLEU as sacrebleu computes it, with its signature", kBleuExamples,
                                    score_bleu);
@@ -335,6 +341,8 @@ void add_score(CLI::App& parent) {
   add_metric<RougeConfig>(group, "rouge",
                           "ROUGE-1, -2, -L and -Lsum as rouge_score computes them, means over all texts",
                           kRougeExamples, score_rouge);
+  add_metric<ParseScoreConfig>(group, "parse", "brackets of constituency trees as EVALB scores them", kParseExamples,
+                               score_parse);
   add_metric<AerConfig>(group, "aer", "alignment error rate of two files of links (Pharaoh's format, i-j)",
                         kAerExamples, score_aer);
   add_metric<SariConfig>(group, "sari", "SARI of simplified texts as its authors' program computes it", kSariExamples,

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whatever the scores are, what comes out is a tree over the words of the source, within the tokens that there are.
+#include "weft/generation/processors/tree_shape.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+#include <string_view>
+
+#include "support/expect_error.h"
+
+namespace weft::generation {
+namespace {
+
+// Letters, a few pieces, and the end as id 0.
+TreeShape letters_and_pieces() {
+  TreeShape shape;
+  shape.target = {"", "S", "N", "P", "X", "(", ")", " ", "XX", " XX", " (", "NP", " )S", "(S (", "Z", "P )", "\n"};
+  shape.source = {"", " a", "b c", " ", "d"};
+  shape.labels = {"S", "NP", "N", "SP"};
+  shape.ends = {0};
+  return shape;
+}
+
+// The tokens with the largest random scores among those that may come, up to `longest` of them.
+std::string draw_tree(const Processor& keep, const TreeShape& shape, const std::vector<std::int64_t>& source,
+                      std::int64_t longest, std::mt19937& random) {
+  std::vector<std::int64_t> tokens = {0};
+  std::string text;
+  std::normal_distribution<float> normal;
+  while (std::ssize(tokens) < longest) {
+    std::vector<float> scores(shape.target.size());
+    for (float& score : scores) {
+      score = normal(random);
+    }
+    keep({.scores = scores, .tokens = tokens, .source = source, .longest = longest});
+    tokens.push_back(std::max_element(scores.begin(), scores.end()) - scores.begin());
+    EXPECT_NE(*std::max_element(scores.begin(), scores.end()), kImpossible);
+    text += shape.target[static_cast<std::size_t>(tokens.back())];
+    if (tokens.back() == 0) {
+      return text;
+    }
+  }
+  ADD_FAILURE() << "no end: " << text;
+  return text;
+}
+
+// Whether it is one tree, and over how many words.
+std::int64_t words_of_tree(std::string_view text) {
+  std::vector<std::string_view> open;
+  std::int64_t words = 0;
+  bool opened = false;
+  std::size_t at = text.find_first_not_of(' ');
+  for (std::size_t symbols = 0; at < text.size(); ++symbols) {
+    const std::size_t end = std::min(text.find(' ', at), text.size());
+    const std::string_view symbol = text.substr(at, end - at);
+    EXPECT_TRUE(symbols == 0 || !open.empty()) << text;
+    if (symbol == "XX") {
+      ++words;
+    } else if (symbol.front() == '(') {
+      open.push_back(symbol.substr(1));
+    } else {
+      EXPECT_FALSE(opened) << text;
+      EXPECT_EQ(symbol.front(), ')') << text;
+      EXPECT_EQ(symbol.substr(1), open.back()) << text;
+      open.pop_back();
+    }
+    opened = symbol.front() == '(';
+    EXPECT_NE(end + 1, text.size()) << text;
+    at = end == text.size() ? end : end + 1;
+  }
+  EXPECT_TRUE(open.empty()) << text;
+  return words;
+}
+
+TEST(TreeShape, RandomScoresWriteTrees) {
+  const TreeShape shape = letters_and_pieces();
+  const Processor keep = keep_trees(shape);
+  std::mt19937 random(7);
+  for (int trial = 0; trial < 60; ++trial) {
+    EXPECT_EQ(words_of_tree(draw_tree(keep, shape, {0, 1, 2, 3, 4, 0}, 9 + trial, random)), 3);
+    EXPECT_EQ(words_of_tree(draw_tree(keep, shape, {1}, 6 + trial, random)), 1);
+  }
+}
+
+TEST(TreeShape, NoRoomAndNoTokensAreErrors) {
+  TreeShape shape = letters_and_pieces();
+  std::vector<float> scores(shape.target.size());
+  const std::vector<std::int64_t> start = {0};
+  const std::vector<std::int64_t> source = {1, 2};
+  test::expect_error(ErrorKind::kArgument, {"text 3", "2 words", "4 tokens"}, [&] {
+    keep_trees(shape)({.scores = scores, .tokens = start, .source = source, .item = 3, .longest = 4});
+  });
+  shape.labels = {"VP"};
+  test::expect_error(ErrorKind::kArgument, {"cannot write", "VP"}, [&] { keep_trees(shape); });
+  shape.labels = {};
+  test::expect_error(ErrorKind::kArgument, {"labels"}, [&] { keep_trees(shape); });
+}
+
+}  // namespace
+}  // namespace weft::generation
