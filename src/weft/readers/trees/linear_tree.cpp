@@ -166,6 +166,7 @@ Tree tree_of_linear(std::string_view line, const Tree& truth) {
 
 Tree right_branching(const Tree& truth, const BranchingLabels& labels) {
   Tree tree;
+  tree.reserve(2 * truth.size() + 1);
   std::size_t left = 0;
   for (const TreeNode& node : truth) {
     left += node.is_leaf() ? 1 : 0;

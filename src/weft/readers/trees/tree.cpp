@@ -106,6 +106,7 @@ Tree parse_tree(std::string_view text, const std::string& where) { return TreePa
 std::string tree_text(const Tree& tree) {
   std::string text;
   std::vector<std::size_t> ends;
+  ends.reserve(tree.size());
   for (std::size_t i = 0; i < tree.size(); ++i) {
     text += concat(i == 0 ? "(" : " (", tree[i].label);
     if (tree[i].is_leaf()) {
