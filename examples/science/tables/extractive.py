@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sentences chosen without a model, on PLOS articles (their abstracts), QMSum meetings (the answer to their first general query) and SciTLDR.
+
+All methods have one budget of words a data set: the mean length of the references that are not scored.
+"""
+import json
+import statistics
+
+CLAIM = "Without a model: the oracle says how far sentences of the text can go, lead and random what is had for nothing."
+FIGURE, BETTER, NEEDS = "rouge1", "larger", ["plos/train.jsonl", "plos/dev.jsonl", "qmsum/train.jsonl", "qmsum/val.jsonl", "scitldr/train.jsonl", "scitldr/dev.jsonl"]
+DATA = {"plos": ("train.jsonl", "dev.jsonl"), "qmsum": ("train.jsonl", "val.jsonl"), "scitldr": ("train.jsonl", "dev.jsonl")}
+METHODS = ("random", "lead", "sumbasic", "lexrank", "lexrank-continuous", "lsa", "oracle")
+MOST_SENTENCES = 50
+
+
+def cells():
+    return [{"data": data, "method": method} for data in DATA for method in METHODS]
+
+
+def fixed(cell):
+    return cell["method"] != "random"
+
+
+def example(data, row):
+    """(text, reference), a sentence or paragraph a line."""
+    if data == "plos":
+        return "\n".join(paragraph for section in row["sections"] for paragraph in section["paragraphs"]), row["abstract"]
+    if data == "qmsum":
+        return "\n".join(turn["content"] for turn in row["meeting_transcripts"]), row["general_query_list"][0]["answer"]
+    return "\n".join(row["source"]), row["target"][0]
+
+
+def examples(data, path):
+    for line in path.read_text(encoding="utf-8").splitlines():
+        row = json.loads(line)
+        if data != "qmsum" or row["general_query_list"]:
+            text, reference = example(data, row)
+            if text.strip() and reference.strip():
+                yield text, reference
+
+
+def run(cell, seed, world):
+    data = cell["data"]
+    train, held_out = (list(examples(data, world.data / data / name)) for name in DATA[data])
+    words = round(statistics.fmean(len(reference.split()) for _, reference in train))
+    file = world.folder / f"{data}.jsonl"
+    file.write_text("".join(json.dumps({"text": text, "reference": reference}) + "\n" for text, reference in held_out), encoding="utf-8")
+    method = ["--method", cell["method"], "--seed", seed, "--words", words, "--sentences", MOST_SENTENCES]
+    method += ["--reference-field", "reference"] if cell["method"] == "oracle" else []
+    written = world.folder / f"{data}-{cell['method']}.jsonl"
+    world.run("summarize", *method, "--file", file, "--text-field", "text", "--out", written)
+    score = score_of(world, written, held_out)
+    return {name: 100 * score[name]["fmeasure"] for name in ("rouge1", "rouge2", "rougeLsum")} | {"words": words}
+
+
+def score_of(world, written, held_out):
+    summaries, references = world.folder / "summaries.jsonl", world.folder / "references.jsonl"
+    rows = [json.loads(line)["summary_text"] for line in written.read_text(encoding="utf-8").splitlines()]
+    for path, texts in ((summaries, rows), (references, [reference for _, reference in held_out])):
+        path.write_text("".join(json.dumps({"text": text}) + "\n" for text in texts), encoding="utf-8")
+    return world.weft("score", "rouge", summaries, references)
