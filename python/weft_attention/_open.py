@@ -19,9 +19,10 @@ def open(model, **settings):
     Args:
         model: a path, or "organisation/name[@revision]".
         settings: how the model computes, by the names of the commands' flags with underscores: dtype ("float32",
-            "bfloat16", "auto"), attention (a pattern or mechanism in place of that of its config), max_length (tokens
-            of a window), max_source_length (of an encoder-decoder), check_tensors, pad_like_hf, attention_type,
-            block_size, random_blocks, random, device ("cpu", "cuda" or "cuda:N": where it computes).
+            "bfloat16", "auto"), weights ("stored", "int8"), attention (a pattern or mechanism in place of that of its
+            config), max_length (tokens of a window), max_source_length (of an encoder-decoder), check_tensors,
+            pad_like_hf, attention_type, block_size, random_blocks, random, device ("cpu", "cuda" or "cuda:N": where it
+            computes).
 
     Returns:
         A Model.

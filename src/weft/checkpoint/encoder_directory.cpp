@@ -14,6 +14,7 @@
 #include "weft/core/log.h"
 #include "weft/core/quote.h"
 #include "weft/core/version.h"
+#include "weft/layers/inference/int8_weight.h"
 #include "weft/models/families/encoder_rules.h"
 #include "weft/models/families/json/encoder_json.h"
 #include "weft/models/stack/seeded_generator.h"
@@ -115,6 +116,9 @@ EncoderModel load_encoder(const OpenedModel& directory, const EncoderLoadOptions
   read_weights(*model, *opened, options.check_finite, map, missing);
   fill_new_tensors(model, file, missing, options);
   model->to(attention::opening_device());
+  if (options.int8) {
+    layers::keep_int8(*model);
+  }
   model->eval();
   return model;
 }

@@ -81,34 +81,56 @@ at::Tensor apply_linear(const at::Tensor& x, const at::Tensor& weight, const at:
   return LinearFunction::apply(x, weight, optional(bias));
 }
 
-LinearRows LinearRows::detached() const { return {weight_.detach(), bias_.defined() ? bias_.detach() : bias_}; }
+at::Tensor LinearRows::operator()(const at::Tensor& x) const {
+  return int8_ ? int8_->multiply_rows(x, bias_, begin_, count_) : apply_linear(x, weight_, bias_);
+}
+
+LinearRows LinearRows::detached() const {
+  LinearRows fixed = *this;
+  fixed.weight_ = weight_.defined() ? weight_.detach() : weight_;
+  fixed.bias_ = bias_.defined() ? bias_.detach() : bias_;
+  return fixed;
+}
 
 LinearImpl::LinearImpl(std::int64_t in, std::int64_t out, bool with_bias, const at::TensorOptions& options)
-    : weight_(register_parameter("weight", at::empty({out, in}, options))) {
+    : inputs_(in), outputs_(out), weight_(register_parameter("weight", at::empty({out, in}, options))) {
   if (with_bias) {
     bias_ = register_parameter("bias", at::empty({out}, options));
   }
 }
 
+at::Tensor LinearImpl::product(const at::Tensor& x, std::optional<Activation> activation) {
+  if (int8_) {
+    return int8_->multiply(x, bias_, activation);
+  }
+  if (!is_training() && PackedWeight::serves(x, weight_, activation)) {
+    return packed_->multiply(x, weight_, bias_, activation);
+  }
+  const at::Tensor sums = apply_linear(x, weight_, bias_);
+  return activation ? activate(sums, *activation) : sums;
+}
+
 at::Tensor LinearImpl::forward(const at::Tensor& x) {
-  return in_row_pieces(x, operations_of_row(), [&](const at::Tensor& part) {
-    return !is_training() && PackedWeight::serves(part, weight_, {}) ? packed_->multiply(part, weight_, bias_, {})
-                                                                     : apply_linear(part, weight_, bias_);
-  });
+  return in_row_pieces(x, operations_of_row(), [&](const at::Tensor& part) { return product(part, {}); });
 }
 
 at::Tensor LinearImpl::activated(const at::Tensor& x, Activation activation) {
-  return in_row_pieces(x, operations_of_row(), [&](const at::Tensor& part) {
-    return !is_training() && PackedWeight::serves(part, weight_, activation)
-               ? packed_->multiply(part, weight_, bias_, activation)
-               : activate(apply_linear(part, weight_, bias_), activation);
-  });
+  return in_row_pieces(x, operations_of_row(), [&](const at::Tensor& part) { return product(part, activation); });
 }
 
 LinearRows LinearImpl::rows(std::int64_t begin, std::int64_t count) const {
-  return {weight_.narrow(0, begin, count), bias_.defined() ? bias_.narrow(0, begin, count) : bias_};
+  const at::Tensor bias = bias_.defined() ? bias_.narrow(0, begin, count) : bias_;
+  return int8_ ? LinearRows(int8_, begin, count, bias) : LinearRows(weight_.narrow(0, begin, count), bias);
 }
 
-double LinearImpl::operations_of_row() const { return 2.0 * static_cast<double>(weight_.numel()); }
+void LinearImpl::keep_int8(std::shared_ptr<const Int8Weight> weight) {
+  int8_ = std::move(weight);
+  weight_ = at::Tensor();
+  parameters_.erase("weight");
+}
+
+double LinearImpl::operations_of_row() const {
+  return 2.0 * static_cast<double>(inputs_) * static_cast<double>(outputs_);
+}
 
 }  // namespace weft::layers

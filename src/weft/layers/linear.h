@@ -5,11 +5,14 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <string>
 #include <utility>
 
 #include <torch/nn/module.h>
 #include <torch/nn/pimpl.h>
 
+#include "weft/layers/inference/int8_weight.h"
 #include "weft/layers/inference/packed_weight.h"
 
 namespace weft::layers {
@@ -22,23 +25,29 @@ at::Tensor apply_linear(const at::Tensor& x, const at::Tensor& weight, const at:
 class LinearRows {
  public:
   LinearRows(at::Tensor weight, at::Tensor bias) : weight_(std::move(weight)), bias_(std::move(bias)) {}
+  /// Of a weight that is stored as int8; `bias` is that of these outputs.
+  LinearRows(std::shared_ptr<const Int8Weight> weight, std::int64_t begin, std::int64_t count, at::Tensor bias)
+      : bias_(std::move(bias)), int8_(std::move(weight)), begin_(begin), count_(count) {}
   /// [..., in] -> [..., count] in the product dtype; gradients reach the layer's parameters.
-  at::Tensor operator()(const at::Tensor& x) const { return apply_linear(x, weight_, bias_); }
+  at::Tensor operator()(const at::Tensor& x) const;
   /// The same product, whose parameters get no gradient.
   LinearRows detached() const;
   /// The numbers, for a product that is no layer's: [count, in], and [count] or undefined. They are a view of what the
   /// layer stores only as long as it stores floating point.
-  const at::Tensor& weight() const noexcept { return weight_; }
+  at::Tensor weight() const { return int8_ ? int8_->numbers(begin_, count_) : weight_; }
   const at::Tensor& bias() const noexcept { return bias_; }
 
  private:
   at::Tensor weight_;
   at::Tensor bias_;
+  std::shared_ptr<const Int8Weight> int8_;
+  std::int64_t begin_ = 0;
+  std::int64_t count_ = 0;
 };
 
 /// A linear layer's parameters around apply_linear(): "weight" [out, in] and, with a bias, "bias" [out]. Only the layer
-/// knows how it stores them; others ask for products and for rows.
-class LinearImpl : public torch::nn::Module {
+/// knows how it stores them; others ask for products and for rows. A weight that it keeps as int8 is no parameter.
+class LinearImpl : public torch::nn::Module, public KeepsInt8 {
  public:
   /// Storage only; the model initialises.
   LinearImpl(std::int64_t in, std::int64_t out, bool with_bias, const at::TensorOptions& options);
@@ -48,15 +57,23 @@ class LinearImpl : public torch::nn::Module {
   at::Tensor activated(const at::Tensor& x, Activation activation);
 
   /// All outputs, or `count` of them from `begin` on.
-  LinearRows rows() const { return {weight_, bias_}; }
+  LinearRows rows() const { return rows(0, outputs_); }
   LinearRows rows(std::int64_t begin, std::int64_t count) const;
 
+  std::string int8_parameter() const override { return "weight"; }
+  at::Tensor floating() const override { return weight_; }
+  void keep_int8(std::shared_ptr<const Int8Weight> weight) override;
+
  private:
+  at::Tensor product(const at::Tensor& x, std::optional<Activation> activation);
   /// Multiplications and additions of a row.
   double operations_of_row() const;
 
-  at::Tensor weight_;
-  at::Tensor bias_;  // undefined without one
+  std::int64_t inputs_;
+  std::int64_t outputs_;
+  at::Tensor weight_;  // undefined where it is int8
+  at::Tensor bias_;    // undefined without one
+  std::shared_ptr<const Int8Weight> int8_;
   std::unique_ptr<PackedWeight> packed_ = std::make_unique<PackedWeight>();
 };
 TORCH_MODULE(Linear);

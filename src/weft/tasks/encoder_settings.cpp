@@ -45,6 +45,7 @@ EncoderSettings encoder_settings(const EncoderRunConfig& config, const std::file
   } else {
     settings.dtype = dtype_of(config.dtype);
   }
+  settings.int8 = config.weights == "int8";
   settings.check_finite = config.check_tensors;
   return settings;
 }
@@ -60,12 +61,16 @@ TaskModelOptions model_options(const EncoderSettings& settings) {
   options.encoder = settings.encoder;
   options.dtype = settings.dtype;
   options.products = settings.products;
+  options.int8 = settings.int8;
   options.check_finite = settings.check_finite;
   return options;
 }
 
 SequenceModelOptions sequence_options(const EncoderSettings& settings, generation::GenerationConfig generation) {
-  return {.load = {.encoder = settings.encoder, .dtype = settings.dtype, .check_finite = settings.check_finite},
+  return {.load = {.encoder = settings.encoder,
+                   .dtype = settings.dtype,
+                   .int8 = settings.int8,
+                   .check_finite = settings.check_finite},
           .products = settings.products,
           .generation = std::move(generation)};
 }

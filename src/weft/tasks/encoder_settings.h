@@ -23,6 +23,7 @@ struct EncoderRunConfig {
   bool pad_like_hf = false;
   bool check_tensors = false;
   std::string dtype = "run";
+  std::string weights = "stored";
 
   template <typename Visitor>
   static void fields(Visitor&& visit) {
@@ -52,6 +53,10 @@ struct EncoderRunConfig {
                 "learned in, and is float32 for a model of no run; auto is the same for a run, else bfloat16 where "
                 "this processor is fast at it"}
               .one_of({"run", "auto", "float32", "bfloat16"}));
+    visit(Field{"weights", &C::weights,
+                "how the linear layers keep their weights: stored as the element type says, or as int8 with a scale an "
+                "output, a quarter of float32, multiplied by rows of int8 with a scale each"}
+              .one_of({"stored", "int8"}));
   }
 };
 
@@ -60,6 +65,7 @@ struct EncoderSettings {
   models::EncoderOptions encoder;
   at::ScalarType dtype = at::kFloat;  ///< of weights
   std::string products = "float32";   ///< what float32 weights are multiplied in: float32 or bfloat16
+  bool int8 = false;                  ///< the linear layers keep int8
   bool check_finite = false;
 };
 /// For the model in `directory`. Errors: those of training::run_dtype().

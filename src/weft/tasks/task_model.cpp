@@ -95,6 +95,7 @@ TaskModel open_task_model(const checkpoint::OpenedModel& directory, const TaskMo
   load.head = options.head;
   load.encoder = options.encoder;
   load.dtype = options.dtype;
+  load.int8 = options.int8;
   load.check_finite = options.check_finite;
   task.model = checkpoint::load_encoder(directory, load);
   return task;

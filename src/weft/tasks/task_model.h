@@ -20,6 +20,7 @@ struct TaskModelOptions {
   models::EncoderOptions encoder = {};
   at::ScalarType dtype = at::kFloat;  ///< of weights
   std::string products = "float32";   ///< what float32 weights are multiplied in: float32 or bfloat16
+  bool int8 = false;                  ///< the linear layers keep int8
   bool check_finite = false;          ///< NaN or infinite weights are a kNumeric error that names the tensor
   std::int64_t max_length = 0;        ///< tokens at once; 0: as many as the model and its tokeniser allow
 };

@@ -14,6 +14,7 @@
 #include "weft/core/files.h"
 #include "weft/core/quote.h"
 #include "weft/core/version.h"
+#include "weft/layers/inference/int8_weight.h"
 #include "weft/models/families/pair_rules.h"
 
 namespace weft::checkpoint {
@@ -84,6 +85,9 @@ EncoderDecoder load_encoder_decoder(const OpenedModel& directory, const EncoderD
     model->set_head_bias(bias);
   }
   model->to(attention::opening_device());
+  if (options.int8) {
+    layers::keep_int8(*model);
+  }
   model->eval();
   return model;
 }
