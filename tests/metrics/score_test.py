@@ -135,6 +135,7 @@ class QuestionTest(ScoreCase):
         process = self.score("wikihop", "predictions.json", "gold.json", "--json")
         self.assertEqual(json.loads(process.stdout), {"accuracy": 0.5, "questions": 2, "missing": 1, "not_candidates": 0})
         self.assertIn("1 of 2 questions have no answer", process.stderr)
+        self.assert_fails(weft("data", "check", self.folder / "gold.json", "--format", "wikihop"), 1, "question '1'", "'query'")
 
     def test_mistakes_are_one_line(self):
         def fails(metric, predictions, gold, *words):

@@ -31,6 +31,10 @@
 #include "weft/readers/input/group_columns.h"
 #include "weft/readers/json_document_reader.h"
 #include "weft/readers/json_lines_reader.h"
+#include "weft/readers/open_answers/hotpot_reader.h"
+#include "weft/readers/open_answers/natural_questions_reader.h"
+#include "weft/readers/open_answers/trivia_reader.h"
+#include "weft/readers/open_answers/wikihop_reader.h"
 #include "weft/readers/squad_reader.h"
 #include "weft/readers/table_reader.h"
 #include "weft/readers/text_reader.h"
@@ -57,7 +61,8 @@ struct CheckConfig {
   static void fields(Visitor&& visit) {
     using C = CheckConfig;
     visit(Field{"format", &C::format, "format of the files; auto goes by what stands in each file, then by its name"}
-              .one_of({"auto", "text", "lines", "jsonl", "json", "csv", "tsv", "conll", "squad", "fasta"}));
+              .one_of({"auto", "text", "lines", "jsonl", "json", "csv", "tsv", "conll", "squad", "fasta", "hotpotqa",
+                       "triviaqa", "nq", "wikihop"}));
     visit(Field{"on_error", &C::on_error, "what to do with malformed records: end with an error, or only count them"}
               .one_of({"fail", "skip"}));
   }
@@ -113,6 +118,18 @@ ReadReport count_records(const std::string& format, const std::filesystem::path&
   }
   if (format == "fasta") {
     return count<readers::FastaReader>(file, options);
+  }
+  if (format == "hotpotqa") {
+    return count<readers::HotpotReader>(file, options);
+  }
+  if (format == "triviaqa") {
+    return count<readers::TriviaReader>(file, options);
+  }
+  if (format == "nq") {
+    return count<readers::NaturalQuestionsReader>(file, options);
+  }
+  if (format == "wikihop") {
+    return count<readers::WikiHopReader>(file, options);
   }
   return count<readers::TextReader>(file, options,
                                     format == "lines" ? readers::TextUnit::kLine : readers::TextUnit::kFile);
