@@ -9,18 +9,11 @@
 
 namespace weft::kernels::cuda {
 
-/// Registers of four thread blocks on a multiprocessor are enough on sm_90 alone; elsewhere a few would be spilled.
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ != 900
-inline constexpr int kMostResident = 3;
-#else
-inline constexpr int kMostResident = 4;
-#endif
-
 /// How many thread blocks of a pass a multiprocessor must be able to hold.
 template <typename Pass>
 constexpr int resident() {
   if constexpr (requires { Pass::kResident; }) {
-    return Pass::kResident < kMostResident ? Pass::kResident : kMostResident;
+    return Pass::kResident;
   }
   return 1;
 }

@@ -78,20 +78,23 @@ class DistanceSums {
       return;
     }
     const DistanceTable& table = call_.attention.distances;
-    float sums[2] = {0, 0};
+    float sum = 0;
+    float second = 0;  // of the pairs of which one position is 0; no array, which an index would put into memory
     for (int at = diagonal; at < kDiagonals && entry_of(met, first, at) == entry; ++at) {
       for (int row = 0; row < kRows; ++row) {
         const int column = row + kSliceRows - 1 - at;
         if (column >= 0 && column < kSliceRows) {
           const std::int64_t position = met.first_query + first_row_ + first + row + table.query_offset;
           const bool is_second = table.rows == 2 && (position == 0) != (met.first_key + column == 0);
-          sums[is_second ? 1 : 0] += lanes_.template load_shared<float>(thread, place_of(row, column));
+          const auto gradient = lanes_.template load_shared<float>(thread, place_of(row, column));
+          sum += is_second ? 0.0F : gradient;
+          second += is_second ? gradient : 0.0F;
         }
       }
     }
-    sums_[entry] += sums[0];
+    sums_[entry] += sum;
     if (table.rows == 2) {
-      sums_[table.span + entry] += sums[1];
+      sums_[table.span + entry] += second;
     }
   }
 

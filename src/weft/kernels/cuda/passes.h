@@ -78,8 +78,8 @@ WEFT_DEVICE bool is_there(const WorkItem& item) { return item.begin <= item.end;
 template <typename Format, int kSlices, bool kHasTerms>
 struct ForwardWalk {
   static constexpr int kThreads = cuda::kThreads<Format>;
-  /// Thread blocks that a multiprocessor holds: four have 128 registers a thread.
-  static constexpr int kResident = kIsHalf<Format> && !kHasTerms ? 4 : 1;
+  /// Thread blocks that a multiprocessor holds: three have 168 registers a thread. With four some would be spilled.
+  static constexpr int kResident = kIsHalf<Format> && !kHasTerms ? 3 : 1;
   static constexpr Grid grid(const DeviceCall& call) {
     const std::int64_t chunks = parts_of(call.attention.value_dim, Format::kColumns * kSlices);
     return {call.rows.most_items, heads_of(call), chunks * kPartsOfBlock<Format>};
@@ -283,10 +283,14 @@ struct JoinKeyGradientPass {
     if (!has_join(call.columns, group_of(call, {0, place.batch, first_head, 0, 0}), place.item)) {
       return;
     }
-    const JoinedKeys keys{call.partials.key, call.gradients.key_gradient, arguments.head_dim,
-                          static_cast<float>(arguments.scale)};
-    const JoinedKeys values{call.partials.value, call.gradients.value_gradient, arguments.value_dim, 1};
-    join_key_gradients<Lanes, Format>(lanes, call, place, at.z == 0 ? keys : values);
+    if (at.z == 0) {
+      join_key_gradients<Lanes, Format>(
+          lanes, call, place,
+          {call.partials.key, call.gradients.key_gradient, arguments.head_dim, static_cast<float>(arguments.scale)});
+    } else {
+      join_key_gradients<Lanes, Format>(lanes, call, place,
+                                        {call.partials.value, call.gradients.value_gradient, arguments.value_dim, 1});
+    }
   }
 };
 
