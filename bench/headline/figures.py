@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The headline figures: what each is called, its unit, whether more is better, and how it is measured.
+
+A figure is one number of one command. Commands that give several numbers run once: their answer is kept in the context.
+"""
+import dataclasses
+import json
+import pathlib
+import resource
+import subprocess
+
+PEER = pathlib.Path(__file__).resolve().parent / "transformers_peer.py"
+PATTERNS = {"bigbird": "block(64, global(first=1, last=1) | window(3))", "window": "window(512)", "causal": "causal & window(left=512, right=0)", "full": "full"}
+GROUPS = ("attention", "models", "training", "start")
+# Names of a family for `weft init`, and what its directory is made with.
+SHAPES = {"big_bird": ["--vocab-size", 50358], "longformer": ["--vocab-size", 50265, "--pad-token-id", 1]}
+LENGTH = 4096
+
+
+class Context:
+    """What commands are run with, and what they said."""
+
+    def __init__(self, weft, peer_python, threads, folder):
+        self.weft, self.peer_python, self.threads, self.folder = weft, peer_python, threads, folder
+        self.answers = {}
+
+    def json(self, command, limit):
+        """The last line of JSON that a command prints; it runs once."""
+        key = tuple(map(str, command))
+        if key not in self.answers:
+            done = subprocess.run(key, capture_output=True, text=True, timeout=limit)
+            if done.returncode:
+                raise RuntimeError((done.stderr.strip().splitlines() or ["it said nothing"])[-1][:200])
+            self.answers[key] = json.loads([line for line in done.stdout.splitlines() if line.startswith("{")][-1])
+        return self.answers[key]
+
+    def model(self, family):
+        """A directory of base size with random weights."""
+        directory = self.folder / family
+        if not directory.exists():
+            subprocess.run(list(map(str, [self.weft, "init", "--family", family, "--max-position-embeddings", LENGTH + 2, *SHAPES[family], "--out", directory])),
+                           check=True, capture_output=True)
+        return directory
+
+
+@dataclasses.dataclass
+class Figure:
+    name: str
+    unit: str
+    more_is_better: bool
+    expected_seconds: float
+    read: object  # (context, seconds left) -> number
+    is_peer: bool = False
+
+    def measure(self, context, left):
+        try:
+            return Measured(self, self.read(context, left))
+        except subprocess.TimeoutExpired:
+            return Measured(self, why=f"not run: it took longer than the {left:.0f} s that were left")
+        except RuntimeError as error:
+            return Measured(self, why=f"not run: {error}")
+
+
+@dataclasses.dataclass
+class Measured:
+    figure: Figure
+    value: float | None = None
+    why: str = ""
+
+    def text(self):
+        return self.why or f"{self.value:.4g} {self.figure.unit}"
+
+
+def attention_figures():
+    for dtype in ("float32", "bfloat16"):
+        for name, pattern in PATTERNS.items():
+            for field, what in (("efficiency", "forward"), ("forward_backward_efficiency", "both ways")):
+                def read(context, left, pattern=pattern, dtype=dtype, field=field):
+                    return context.json([context.weft, "bench", "attention", "--pattern", pattern, "--length", LENGTH, "--dtype", dtype, "--backward",
+                                         "--rounds", 3, "--threads", context.threads, "--json"], left)[field]  # fmt: skip
+                yield Figure(f"attention {name} {dtype} {what}: efficiency", "of dense", True, 20, read)
+
+
+def model_read(family, dtype, field, *flags):
+    def read(context, left):
+        command = [context.weft, "bench", "model", context.model(family), "--length", LENGTH, "--dtype", dtype, "--repeats", 3, "--threads", context.threads]
+        return context.json([*command, *flags, "--json"], left)[field]
+    return read
+
+
+def peer_read(family, dtype, task, field):
+    def read(context, left):
+        return context.json([context.peer_python, PEER, family, LENGTH, dtype, task, context.threads], left)[field]
+    return read
+
+
+def model_figures():
+    for family, dtype in (("big_bird", "bfloat16"), ("big_bird", "float32"), ("longformer", "bfloat16")):
+        for field, unit in (("seconds", "s"), ("peak_gb", "GB")):
+            name = f"{family} of {LENGTH:,} tokens, {dtype}: {'time' if unit == 's' else 'memory'}"
+            yield Figure(name, unit, False, 25, model_read(family, dtype, field))
+            yield Figure(f"{name} of transformers", unit, False, 90, peer_read(family, dtype, "forward", field), True)
+
+
+def training_figures():
+    for field, unit in (("seconds", "s"), ("peak_gb", "GB")):
+        name = f"training step of big_bird, {LENGTH:,} tokens, bfloat16: {'time' if unit == 's' else 'memory'}"
+        yield Figure(name, unit, False, 60, model_read("big_bird", "bfloat16", field, "--train"))
+        yield Figure(f"{name} of transformers", unit, False, 240, peer_read("big_bird", "float32", "train", field), True)
+
+
+def start_seconds(context, left):
+    """Seconds of processor of a command that opens LibTorch and computes almost nothing; the least of five."""
+    command = [context.weft, "bench", "attention", "--length", 1, "--heads", 1, "--head-dim", 8, "--rounds", 0, "--json"]
+    least = None
+    for _ in range(5):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        subprocess.run(list(map(str, command)), check=True, capture_output=True, timeout=left)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+        least = used if least is None else min(least, used)
+    return least
+
+
+def start_figures():
+    yield Figure("start of a command with tensors, processor", "s", False, 10, start_seconds)
+
+
+MAKERS = {"attention": attention_figures, "models": model_figures, "training": training_figures, "start": start_figures}
+
+
+def all_figures(groups, with_peers):
+    """Weft's own figures first: a peer must not take their time."""
+    every = [figure for group in GROUPS if group in groups for figure in MAKERS[group]()]
+    return [figure for figure in every if not figure.is_peer] + [figure for figure in every if figure.is_peer and with_peers]

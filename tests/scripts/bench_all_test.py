@@ -1,0 +1,61 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What bench/all keeps of runs and says of them: no program is started."""
+import os
+import pathlib
+import sys
+import tempfile
+import unittest
+from unittest import mock
+
+ROOT = pathlib.Path(os.environ.get("WEFT_SOURCE_DIR", pathlib.Path(__file__).resolve().parents[2]))
+sys.path.insert(0, str(ROOT / "bench"))
+from headline import figures, kept  # noqa: E402
+
+TIME = figures.Figure("time of a model", "s", False, 1, lambda context, left: 2.0)
+RATE = figures.Figure("words a second", "1/s", True, 1, lambda context, left: 100.0)
+
+
+def found(time, rate):
+    return {TIME.name: figures.Measured(TIME, time), RATE.name: figures.Measured(RATE, rate)}
+
+
+class BenchAllTest(unittest.TestCase):
+    def setUp(self):
+        self.folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
+        self.enterContext(mock.patch.object(kept, "commit", lambda: "0123456789"))
+
+    def test_runs_are_kept_and_compared_with_the_best(self):
+        for time, rate in ((2.0, 90.0), (1.0, 100.0), (3.0, 80.0)):
+            store = kept.Store("a-processor", self.folder)
+            store.add(found(time, rate), "")
+        store = kept.Store("a-processor", self.folder)
+        self.assertEqual(len(store.runs), 3)
+        self.assertEqual((store.best(TIME)[0], store.best(RATE)[0], store.last(TIME)[0]), (1.0, 100.0, 3.0))
+        self.assertEqual(store.fallen(found(1.04, 96.0)), [])
+        self.assertEqual([line.split(":")[0] for line in store.fallen(found(1.06, 94.0))], [TIME.name, RATE.name])
+        self.assertEqual(kept.Store("another", self.folder).fallen(found(9.0, 1.0)), [])
+
+    def test_what_was_not_run_says_why_and_is_not_kept(self):
+        def fails(context, left):
+            raise RuntimeError("no such instruction")
+
+        figure = figures.Figure("time of int8", "s", False, 1, fails)
+        missing = {figure.name: figure.measure(None, 10)}
+        store = kept.Store("a-processor", self.folder)
+        store.add(found(2.0, 100.0), "")
+        self.assertIn("| time of int8 | not run: no such instruction |", store.table(missing))
+        self.assertIn(f"| {RATE.name} | kept | 100 (", store.table(missing))
+        store.add(missing, "")
+        self.assertEqual(store.runs[-1]["figures"], {})
+
+    def test_peers_come_last_and_never_fall(self):
+        names = [(figure.is_peer, figure.name) for figure in figures.all_figures(figures.GROUPS, True)]
+        self.assertEqual([is_peer for is_peer, _ in names], sorted(is_peer for is_peer, _ in names))
+        self.assertEqual(len({name for _, name in names}), len(names))
+        self.assertFalse(any(figure.is_peer for figure in figures.all_figures(figures.GROUPS, False)))
+        self.assertRegex(kept.processor(), r"^[a-z0-9.-]+-cores$")
+
+
+if __name__ == "__main__":
+    unittest.main()
