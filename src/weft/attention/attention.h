@@ -11,7 +11,7 @@
 #include <ATen/core/Tensor.h>
 
 #include "weft/attention/layout.h"
-#include "weft/core/dropout_seed.h"
+#include "weft/core/random.h"
 
 namespace weft::attention {
 

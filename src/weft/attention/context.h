@@ -8,7 +8,7 @@
 
 #include <ATen/core/Tensor.h>
 
-#include "weft/core/dropout_seed.h"
+#include "weft/core/random.h"
 #include "weft/pattern/site.h"
 
 namespace weft::attention {

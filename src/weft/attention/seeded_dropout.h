@@ -7,7 +7,7 @@
 
 #include <ATen/core/Tensor.h>
 
-#include "weft/core/dropout_seed.h"
+#include "weft/core/random.h"
 
 namespace weft::attention {
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Counter-based random numbers: Philox4x32 (Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2, 3"). A draw
 // is a pure function of key and counter, so that dropout, random patterns and data order are the same on every thread,
-// tile, instruction set and device. No STL container here: kernels include this header.
+// tile, instruction set and device. And what dropout is drawn from: a number, and which random numbers are made of it,
+// so that training which began with those of an earlier version resumes to the same bits. No STL container here:
+// kernels include this header.
 #pragma once
 
 #include <cstdint>
@@ -61,5 +63,29 @@ constexpr std::uint64_t random_below(std::uint64_t bits, std::uint64_t bound) no
 constexpr float random_unit(std::uint32_t bits) noexcept {
   return static_cast<float>(bits >> 8) * (1.0F / 16777216.0F);
 }
+
+/// kFirst: 32 bits an entry, ten rounds of Philox. kSecond: 16 bits an entry, seven rounds. kernels/dropout.h and
+/// kernels/element_dropout.h say which bits an entry takes.
+enum class DropoutDraws : std::uint8_t { kFirst = 1, kSecond = 2 };
+
+inline constexpr DropoutDraws kNewestDraws = DropoutDraws::kSecond;
+
+struct DropoutSeed {
+  std::uint64_t number = 0;
+  DropoutDraws draws = kNewestDraws;
+
+  constexpr DropoutSeed() noexcept = default;
+  /// A number alone has the newest draws.
+  // NOLINTNEXTLINE(google-explicit-constructor)
+  constexpr DropoutSeed(std::uint64_t its_number, DropoutDraws its_draws = kNewestDraws) noexcept
+      : number(its_number), draws(its_draws) {}
+
+  /// An independent seed for a place, a layer for example, with the same draws.
+  constexpr DropoutSeed derived(std::uint64_t low, std::uint64_t high = 0) const noexcept {
+    return {random_bits(number, low, high), draws};
+  }
+
+  friend constexpr bool operator==(const DropoutSeed&, const DropoutSeed&) noexcept = default;
+};
 
 }  // namespace weft

@@ -6,8 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "weft/core/dropout_seed.h"
 #include "weft/core/parallel.h"
+#include "weft/core/random.h"
 #include "weft/pattern/layout_view.h"
 
 namespace weft::kernels {

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "weft/core/dropout_seed.h"
+#include "weft/core/random.h"
 #include "weft/kernels/fused.h"
 
 namespace weft::kernels {

@@ -9,7 +9,7 @@
 #include <torch/nn/module.h>
 #include <torch/nn/pimpl.h>
 
-#include "weft/core/dropout_seed.h"
+#include "weft/core/random.h"
 #include "weft/layers/adaptive/embeddings.h"
 #include "weft/layers/axial_positions.h"
 #include "weft/layers/grid_positions.h"

@@ -14,7 +14,7 @@
 #include <torch/nn/module.h>
 #include <torch/nn/pimpl.h>
 
-#include "weft/core/dropout_seed.h"
+#include "weft/core/random.h"
 #include "weft/formats/config_json.h"
 #include "weft/models/encoder_config.h"
 

@@ -12,7 +12,7 @@
 #include <torch/nn/module.h>
 #include <torch/nn/pimpl.h>
 
-#include "weft/core/dropout_seed.h"
+#include "weft/core/random.h"
 #include "weft/layers/decoding_state.h"
 #include "weft/layers/linear_cross_entropy.h"
 #include "weft/models/transformer_config.h"

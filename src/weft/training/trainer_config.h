@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "weft/core/dropout_seed.h"
 #include "weft/core/fields.h"
+#include "weft/core/random.h"
 
 namespace weft::training {
 

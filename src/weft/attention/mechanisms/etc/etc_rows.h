@@ -9,7 +9,7 @@
 #include <ATen/core/Tensor.h>
 
 #include "weft/attention/mechanisms/etc/etc_structure.h"
-#include "weft/core/dropout_seed.h"
+#include "weft/core/random.h"
 
 namespace weft::attention {
 
