@@ -19,6 +19,15 @@ def turn():
     return time.monotonic() + float(sys.stdin.readline() or 0)
 
 
+def attempt(part, work):
+    """Says what `work` returns, or why it did not: the next one is tried all the same."""
+    try:
+        say({"part": part, **work()})
+    except Exception as error:  # noqa: BLE001: PyTorch has many classes of its own
+        said = str(error).splitlines() or [""]
+        say({"part": part, "problem": f"{type(error).__name__}: {said[0][:200]}"})
+
+
 def load(options):
     """(the libraries, the device). Modules that see PyTorch are imported after it."""
     if options.emulated:
@@ -72,9 +81,9 @@ def speed(options):
         at = dataclasses.replace(setting, length=length)
         for timed in patterns.TIMED:
             if time.monotonic() < deadline and not (timed.is_dense and length > 16384):
-                say({"part": "speed", **times.ours(at, timed)})
+                attempt("speed", lambda at=at, timed=timed: times.ours(at, timed))
         for backend in () if options.emulated or length > 16384 else times.BACKENDS:
-            say({"part": "speed", **times.dense(at, backend)})
+            attempt("speed", lambda at=at, backend=backend: times.dense(at, backend))
 
 
 def flex(options):

@@ -37,6 +37,11 @@ def _by_events(work, turns):
 
 def _replayed(work, turns):
     """None where the work cannot be captured, as what synchronises."""
+    side = torch.cuda.Stream()
+    side.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(side):
+        work()  # what is made once on a stream is made before the capture
+    torch.cuda.current_stream().wait_stream(side)
     try:
         graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(graph):
