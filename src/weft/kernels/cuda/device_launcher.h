@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Launches passes on a stream of a GPU. Each file forward_*.cu and backward_*.cu compiles those of one dtype.
+// Launches passes on a stream of a GPU. Each file of compiled/ compiles those of one dtype and direction.
 #pragma once
 
 #include <cuda_runtime.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The passes of a call in one dtype, which files of their own compile: Format is one of format.h's.
+// The passes of a call in one dtype. compiled/ has a file for each dtype and direction: Format is one of format.h's.
 #pragma once
 
 #include "weft/kernels/cuda/device_call.h"
