@@ -119,8 +119,10 @@ at::Tensor LinearImpl::activated(const at::Tensor& x, Activation activation) {
 }
 
 LinearRows LinearImpl::rows(std::int64_t begin, std::int64_t count) const {
-  const at::Tensor bias = bias_.defined() ? bias_.narrow(0, begin, count) : bias_;
-  return int8_ ? LinearRows(int8_, begin, count, bias) : LinearRows(weight_.narrow(0, begin, count), bias);
+  const bool is_all = count == outputs_;  // no view, and no node of a graph for one
+  const at::Tensor bias = bias_.defined() && !is_all ? bias_.narrow(0, begin, count) : bias_;
+  return int8_ ? LinearRows(int8_, begin, count, bias)
+               : LinearRows(is_all ? weight_ : weight_.narrow(0, begin, count), bias);
 }
 
 void LinearImpl::keep_int8(std::shared_ptr<const Int8Weight> weight) {
