@@ -45,7 +45,7 @@ def run(cell, seed, world):
     words = round(statistics.fmean(len(reference.split()) for _, reference in train))
     file = world.folder / f"{data}.jsonl"
     file.write_text("".join(json.dumps({"text": text, "reference": reference}) + "\n" for text, reference in held_out), encoding="utf-8")
-    method = ["--method", cell["method"], "--seed", seed, "--words", words, "--sentences", MOST_SENTENCES]
+    method = ["--method", cell["method"], "--random-seed", seed, "--words", words, "--sentences", MOST_SENTENCES]
     method += ["--reference-field", "reference"] if cell["method"] == "oracle" else []
     written = world.folder / f"{data}-{cell['method']}.jsonl"
     world.run("summarize", *method, "--file", file, "--text-field", "text", "--out", written)

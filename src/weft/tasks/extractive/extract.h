@@ -29,7 +29,7 @@ struct ExtractConfig {
     visit(Field{"words", &C::words,
                 "with --method: words to take at most, in whole sentences, but always one sentence; 0 for any number"}
               .at_least(0));
-    visit(Field{"seed", &C::seed, "with --method random: seed of the choice"}.at_least(0));
+    visit(Field{"random_seed", &C::seed, "with --method random: seed of the choice"}.at_least(0));
   }
 };
 
