@@ -20,7 +20,7 @@ constexpr double kScale = 0.25;
 at::Tensor dispatched(const Tensors& tensors, const LayoutTensors& layout, const char* path = "auto") {
   return std::get<0>(attention::forward_operator().call(
       tensors.query, tensors.key, tensors.value, std::nullopt, layout.tensors, layout.sizes, kScale, 0.0, 0, path,
-      std::nullopt, 0, std::nullopt, std::nullopt, std::nullopt, false, false));
+      std::nullopt, 0, std::nullopt, std::nullopt, std::nullopt, false, false, 2));
 }
 
 // The same numbers in memory of their own: what a caller from elsewhere would pass.
@@ -89,7 +89,7 @@ TEST(Dispatcher, MetaTensorsGiveShapes) {
   const LayoutTensors layout = attention::to_tensors(layout_of("window(9)", 70, 4));
   const auto [output, log_sum_exp] = attention::forward_operator().call(
       meta(tensors.query), meta(tensors.key), meta(tensors.value), std::nullopt, layout.tensors, layout.sizes, kScale,
-      0.0, 0, "auto", std::nullopt, 0, std::nullopt, std::nullopt, std::nullopt, false, false);
+      0.0, 0, "auto", std::nullopt, 0, std::nullopt, std::nullopt, std::nullopt, false, false, 2);
   EXPECT_TRUE(output.is_meta());
   EXPECT_EQ(output.sizes(), tensors.query.sizes());
   EXPECT_EQ(log_sum_exp.sizes(), at::IntArrayRef({2, 4, 70}));
