@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <ATen/ops/amax.h>
+#include <ATen/ops/full_like.h>
 #include <ATen/ops/randn.h>
 #include <c10/core/GradMode.h>
 #include <torch/utils.h>
@@ -36,7 +37,7 @@ class Int8Linear : public ::testing::Test {
   /// x as its codes stand for it.
   static at::Tensor rounded(const at::Tensor& x) {
     const at::Tensor most = x.abs().amax(-1, true);
-    return x.mul(127 / most).round().mul(most / 127);
+    return x.mul(at::full_like(most, 127) / most).round().mul(most / 127);
   }
 
   Linear linear_{24, 64, true, at::TensorOptions(at::kFloat)};

@@ -184,10 +184,10 @@ at::Tensor Int8Weight::multiply_rows(const at::Tensor& x, const at::Tensor& bias
 }
 
 void keep_int8(torch::nn::Module& model) {
-  for (const auto& module : model.named_modules("", false)) {
+  for (const auto& module : model.named_modules()) {
     auto* const keeper = dynamic_cast<KeepsInt8*>(module.value().get());
     if (keeper != nullptr && keeper->floating().defined()) {
-      const std::string name = concat(module.key(), ".", keeper->int8_parameter());
+      const std::string name = concat(module.key(), module.key().empty() ? "" : ".", keeper->int8_parameter());
       keeper->keep_int8(std::make_shared<const Int8Weight>(keeper->floating(), name));
     }
   }
