@@ -183,7 +183,7 @@ class SequenceTasksTest(Case):
 class ExtractTest(Case):
     def test_sentences_are_taken_without_a_model(self):
         papers = self.folder / "papers.jsonl"
-        papers.write_text(json.dumps({"text": "One two.\nThree four five.\nSix.", "summary": "three six"}) + "\n")
+        papers.write_text(json.dumps({"text": "One two.\nThree four five.\nSix.", "summary": "three four six"}) + "\n")
         process = weft("summarize", "--method", "oracle", "--reference-field", "summary", "--file", papers, "--json")
         found = json.loads(process.stdout)
         self.assertEqual(found["result"], [{"summary_text": "Three four five. Six.", "sentences": [1, 2]}])
