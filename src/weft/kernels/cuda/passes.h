@@ -174,8 +174,9 @@ struct DecodePass {
   }
 };
 
-template <typename Format>
-struct JoinForwardPass {
+/// Joins the parts of a long row: kIsGradient of its gradient, else of its output.
+template <typename Format, bool kIsGradient>
+struct JoinRowPass {
   static constexpr int kThreads = cuda::kThreads<Format>;
   static Grid grid(const DeviceCall& call) { return {call.rows.most_joins, heads_of(call), 1}; }
   static int shared_bytes(const DeviceCall&) { return 0; }
@@ -183,11 +184,21 @@ struct JoinForwardPass {
   static WEFT_DEVICE void block(Lanes& lanes, const DeviceCall& call, const Grid& at) {
     const Place place = place_of<Format>(call, at);
     const std::int64_t group = group_of(call, place);
-    if (has_join(call.rows, group, place.item)) {
-      join_forward<Lanes, Format>(lanes, call, place, call.rows.joins[call.rows.join_begin[group] + place.item]);
+    if (!has_join(call.rows, group, place.item)) {
+      return;
+    }
+    const JoinItem item = call.rows.joins[call.rows.join_begin[group] + place.item];
+    if constexpr (kIsGradient) {
+      join_query_gradients<Lanes, Format>(lanes, call, place, item);
+    } else {
+      join_forward<Lanes, Format>(lanes, call, place, item);
     }
   }
 };
+template <typename Format>
+using JoinForwardPass = JoinRowPass<Format, false>;
+template <typename Format>
+using JoinQueryGradientPass = JoinRowPass<Format, true>;
 
 template <typename Format>
 struct DeltaPass {
@@ -224,22 +235,6 @@ struct QueryGradientWalk {
     const WorkItem item = item_of(call, call.rows, place);
     return is_there(item) && QueryGradientBlock < Lanes, Format, kHasTerms || kCareful, kIsTable,
            kCareful > (lanes, call, place, item).run();
-  }
-};
-
-template <typename Format>
-struct JoinQueryGradientPass {
-  static constexpr int kThreads = cuda::kThreads<Format>;
-  static Grid grid(const DeviceCall& call) { return {call.rows.most_joins, heads_of(call), 1}; }
-  static int shared_bytes(const DeviceCall&) { return 0; }
-  template <typename Lanes>
-  static WEFT_DEVICE void block(Lanes& lanes, const DeviceCall& call, const Grid& at) {
-    const Place place = place_of<Format>(call, at);
-    const std::int64_t group = group_of(call, place);
-    if (has_join(call.rows, group, place.item)) {
-      const JoinItem item = call.rows.joins[call.rows.join_begin[group] + place.item];
-      join_query_gradients<Lanes, Format>(lanes, call, place, item);
-    }
   }
 };
 
