@@ -190,6 +190,7 @@ class ExtractTest(Case):
         self.assertEqual(found["metadata"], {"sentences": 3})
         self.assert_fails(weft("summarize", "--method", "oracle", "--file", papers), 2, "--reference-field")
         self.assert_fails(weft("summarize", self.folder, "--method", "lead", "--file", papers), 2, "no model")
+        self.assert_fails(weft("summarize", "--method", "best", "--file", papers), 2, "must be one of lead, sumbasic")
         self.assert_fails(weft("summarize", "--file", papers), 2, "DIR is required", "--method")
 
 

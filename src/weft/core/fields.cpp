@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "weft/core/joined.h"
 #include "weft/core/quote.h"
+#include "weft/core/text/choice_list.h"
 
 namespace weft {
 
@@ -13,7 +13,7 @@ void check_choice(std::string_view where, std::string_view field, const std::vec
                   std::string_view value) {
   if (std::find(choices.begin(), choices.end(), value) == choices.end()) {
     throw Error(ErrorKind::kArgument,
-                concat(where, ": ", field, " must be one of ", joined(choices, ", "), ", found ", quote(value)),
+                concat(where, ": ", field, " must be one of ", choice_list(choices, ", "), ", found ", quote(value)),
                 did_you_mean(value, choices));
   }
 }

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <iterator>
 #include <sstream>
 #include <utility>
 
@@ -82,7 +81,9 @@ constexpr std::size_t kWidestChoices = 90;  // characters; a line of help has 11
 
 }  // namespace
 
-bool too_many(const std::vector<std::string_view>& choices) { return joined(choices, "|").size() > kWidestChoices; }
+bool too_many(const std::vector<std::string_view>& choices) {
+  return choice_list(choices, "|").size() > kWidestChoices;
+}
 
 void parse_value(const std::string& flag, const std::vector<std::string>& words, bool& value) {
   value = only(flag, words) == "true";

@@ -19,8 +19,8 @@
 #include "weft/cli/front/failure.h"
 #include "weft/cli/front/spoken_flags.h"
 #include "weft/core/fields.h"
-#include "weft/core/joined.h"
 #include "weft/core/system/option_name.h"
+#include "weft/core/text/choice_list.h"
 #include "weft/formats/config_json.h"
 
 namespace weft::cli {
@@ -75,7 +75,7 @@ template <typename Value>
 std::vector<std::string> remarks(const FieldRule& field, const Value& otherwise) {
   std::vector<std::string> found;
   if (too_many(field.choices)) {
-    found.push_back(joined(field.choices, ", "));
+    found.push_back(choice_list(field.choices, ", "));
   }
   if (field.minimum && field.maximum) {
     found.push_back(short_number(*field.minimum) + " to " + short_number(*field.maximum));
@@ -106,7 +106,7 @@ std::string placeholder(const FieldRule& field, const Value& otherwise) {
     const std::string_view kind = kind_of_text(field.name);
     return kind.empty() ? describe(otherwise).placeholder : std::string(kind);
   }
-  return too_many(field.choices) ? "NAME" : joined(field.choices, "|");
+  return too_many(field.choices) ? "NAME" : choice_list(field.choices, "|");
 }
 
 /// Adds one field's flag; a value given is checked by the field's own rule and kept in `given`.
