@@ -9,9 +9,11 @@ import pathlib
 import resource
 import subprocess
 
+from headline import long_texts
+
 PEER = pathlib.Path(__file__).resolve().parent / "transformers_peer.py"
 PATTERNS = {"bigbird": "block(64, global(first=1, last=1) | window(3))", "window": "window(512)", "causal": "causal & window(left=512, right=0)", "full": "full"}
-GROUPS = ("attention", "models", "training", "start")
+GROUPS = ("attention", "models", "training", "start", "long")
 # Names of a family for `weft init`, and what its directory is made with.
 SHAPES = {"big_bird": ["--vocab-size", 50358], "longformer": ["--vocab-size", 50265, "--pad-token-id", 1]}
 LENGTH = 4096
@@ -28,11 +30,18 @@ class Context:
         """The last line of JSON that a command prints; it runs once."""
         key = tuple(map(str, command))
         if key not in self.answers:
-            done = subprocess.run(key, capture_output=True, text=True, timeout=limit)
-            if done.returncode:
-                raise RuntimeError((done.stderr.strip().splitlines() or ["it said nothing"])[-1][:200])
-            self.answers[key] = json.loads([line for line in done.stdout.splitlines() if line.startswith("{")][-1])
+            self.answers[key] = self.run(key, limit)
+        if isinstance(self.answers[key], str):
+            raise RuntimeError(self.answers[key])
         return self.answers[key]
+
+    @staticmethod
+    def run(command, limit):
+        """What the command answers, or as a string why it failed: it would fail again."""
+        done = subprocess.run(command, capture_output=True, text=True, timeout=limit)
+        if done.returncode:
+            return (done.stderr.strip().splitlines() or [f"it ended with {done.returncode} and said nothing"])[-1][:200]
+        return json.loads([line for line in done.stdout.splitlines() if line.startswith("{")][-1])
 
     def model(self, family):
         """A directory of base size with random weights."""
@@ -51,6 +60,7 @@ class Figure:
     expected_seconds: float
     read: object  # (context, seconds left) -> number
     is_peer: bool = False
+    needs_peers: bool = False  # a figure of Weft that counts only beside a peer's answer
 
     def measure(self, context, left):
         try:
@@ -126,10 +136,20 @@ def start_figures():
     yield Figure("start of a command with tensors, processor", "s", False, 10, start_seconds)
 
 
-MAKERS = {"attention": attention_figures, "models": model_figures, "training": training_figures, "start": start_figures}
+def long_figures():
+    """The reference first: whatever differs from it is not timed."""
+    for length in long_texts.LENGTHS:
+        for program in sorted(long_texts.PROGRAMS, key=lambda name: name != long_texts.REFERENCE):
+            for field, (_, unit) in long_texts.FIELDS.items():
+                yield Figure(long_texts.figure_name(program, length, field), unit, False, long_texts.expected_seconds(program, length),
+                             long_texts.read(program, length, field), program in long_texts.PEERS, True)
+
+
+MAKERS = {"attention": attention_figures, "models": model_figures, "training": training_figures, "start": start_figures, "long": long_figures}
 
 
 def all_figures(groups, with_peers):
     """Weft's own figures first: a peer must not take their time."""
     every = [figure for group in GROUPS if group in groups for figure in MAKERS[group]()]
-    return [figure for figure in every if not figure.is_peer] + [figure for figure in every if figure.is_peer and with_peers]
+    own = [figure for figure in every if not figure.is_peer and (with_peers or not figure.needs_peers)]
+    return own + [figure for figure in every if figure.is_peer and with_peers]

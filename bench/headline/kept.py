@@ -42,6 +42,12 @@ class Store:
     def last(self, figure):
         return next(((run["figures"][figure.name], run) for run in reversed(self.runs) if figure.name in run["figures"]), None)
 
+    def value(self, name, found):
+        """A figure of this run by its name, else the last one that is kept, else None."""
+        if name in found and found[name].value is not None:
+            return found[name].value
+        return next((run["figures"][name] for run in reversed(self.runs) if name in run["figures"]), None)
+
     def table(self, found):
         """Markdown: this run, the last one and the best one of the same processor."""
         lines = ["| figure | now | last | best before |", "| -- | -- | -- | -- |"]

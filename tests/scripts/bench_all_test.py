@@ -7,10 +7,11 @@ import sys
 import tempfile
 import unittest
 from unittest import mock
+from xml.etree import ElementTree
 
 ROOT = pathlib.Path(os.environ.get("WEFT_SOURCE_DIR", pathlib.Path(__file__).resolve().parents[2]))
 sys.path.insert(0, str(ROOT / "bench"))
-from headline import figures, kept  # noqa: E402
+from headline import chart, figures, kept, long_texts  # noqa: E402
 
 TIME = figures.Figure("time of a model", "s", False, 1, lambda context, left: 2.0)
 RATE = figures.Figure("words a second", "1/s", True, 1, lambda context, left: 100.0)
@@ -55,6 +56,36 @@ class BenchAllTest(unittest.TestCase):
         self.assertEqual(len({name for _, name in names}), len(names))
         self.assertFalse(any(figure.is_peer for figure in figures.all_figures(figures.GROUPS, False)))
         self.assertRegex(kept.processor(), r"^[a-z0-9.-]+-cores$")
+
+    def test_a_command_that_failed_is_not_run_again(self):
+        context = figures.Context("weft", "python3", 1, self.folder)
+        command = [sys.executable, "-c", f"open({str(self.folder / 'runs')!r}, 'a').write('1'); raise SystemExit('no memory')"]
+        for _ in range(2):
+            with self.assertRaisesRegex(RuntimeError, "no memory"):
+                context.json(command, 10)
+        self.assertEqual((self.folder / "runs").read_text(), "1")
+
+    def test_a_long_text_that_differs_is_not_timed(self):
+        context = figures.Context("weft", "python3", 1, self.folder)
+        (self.folder / "long-text").mkdir()
+        for found, right in ((0.2, True), (0.6, False), (float("nan"), False)):
+            with mock.patch.object(context, "json", lambda command, limit, found=found: {"difference": found, "seconds": 3.0, "peak_gb": 1.0}):
+                measured = figures.Figure("time", "s", False, 1, long_texts.read("Weft bfloat16", 8192, "seconds")).measure(context, 10)
+            self.assertEqual(measured.value, 3.0 if right else None)
+            self.assertEqual("differ by" in measured.why, not right)
+
+    def test_the_chart_has_what_is_known_and_says_what_was_not_run(self):
+        known = {long_texts.figure_name("Weft int8", 8192, "seconds"): 2.0, long_texts.figure_name("transformers float32", 8192, "seconds"): 30.0}
+        picture = ElementTree.fromstring(chart.svg(known.get))
+        words = [element.text for element in picture.iter() if element.tag.endswith("text")]
+        self.assertIn("2.0 s", words)
+        self.assertIn("30.0 s", words)
+        self.assertIn("8,192 tokens", words)
+        self.assertEqual(words.count("not run"), 2 * len(long_texts.LENGTHS) * len(long_texts.PROGRAMS) - len(known))
+        self.assertEqual([chart.plain(value) for value in (0.3, 0.04321, 0.0000051, 0.0)], ["0.3", "0.04", "0.000005", "0.0"])
+        store = kept.Store("a-processor", self.folder)
+        store.add(found(2.0, 100.0), "")
+        self.assertEqual((store.value(TIME.name, {}), store.value(TIME.name, found(1.5, 90.0)), store.value("another", {})), (2.0, 1.5, None))
 
 
 if __name__ == "__main__":

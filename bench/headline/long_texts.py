@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A Longformer of base size reads 8,192 and 32,768 tokens: time, memory, and the largest difference of a hidden state from the reference.
+
+All programs read the same directory with random weights and the same ids, without global tokens. The reference is transformers in float32. A program
+whose hidden states are farther from it than its type of number explains is not timed.
+"""
+import pathlib
+import subprocess
+
+PEER = pathlib.Path(__file__).resolve().parent / "long_text_peer.py"
+LENGTHS = (8192, 32768)
+# name: flags of `weft`, and the largest difference that counts as right. Hidden states leave a LayerNorm, so that most lie between -4 and 4: float32
+# differs in its order of sums, bfloat16 by 8 bits of each factor through 12 layers, int8 by 7.
+WEFT = {"float32": (["--dtype", "float32"], 1e-3), "bfloat16": (["--dtype", "bfloat16"], 0.5), "int8": (["--dtype", "float32", "--weights", "int8"], 1.0)}
+# name: library, its type, the limit as above.
+PEERS = {
+    "transformers float32": ("transformers", "float32", 0.0),
+    "transformers bfloat16": ("transformers", "bfloat16", 0.5),
+    "sentence-transformers float32": ("sentence-transformers", "float32", 1e-3),
+    "ONNX Runtime float32": ("onnxruntime", "float32", 1e-3),
+}
+REFERENCE = "transformers float32"
+FIELDS = {"seconds": ("time", "s"), "peak_gb": ("memory", "GB"), "difference": ("largest difference", "")}
+PROGRAMS = [f"Weft {name}" for name in WEFT] + list(PEERS)
+
+
+def figure_name(program, length, field):
+    return f"{length:,} tokens, {program}: {FIELDS[field][0]}"
+
+
+def expected_seconds(program, length):
+    return (40 if program.startswith("Weft ") else 120) * length / LENGTHS[-1]
+
+
+def directory(context):
+    """A Longformer for the longest text, and the tokeniser that sentence-transformers asks for."""
+    made = context.folder / "long-text"
+    if not made.exists():
+        run = [context.weft, "init", "--family", "longformer", "--max-position-embeddings", LENGTHS[-1] + 2, "--vocab-size", 50265, "--pad-token-id", 1, "--out", made]
+        subprocess.run(list(map(str, run)), check=True, capture_output=True)
+    return made
+
+
+def states(context, program, length):
+    """Where a program leaves its hidden states."""
+    return context.folder / f"{program.replace(' ', '-')}-{length}.safetensors"
+
+
+def ids(context, length, limit):
+    path = context.folder / f"ids-{length}.safetensors"
+    if not path.exists():
+        context.json([context.peer_python, PEER, "ids", length, path], limit)
+    return path
+
+
+def peer(context, program, length, limit):
+    library, dtype, _ = PEERS[program]
+    return context.json([context.peer_python, PEER, library, directory(context), length, dtype, context.threads, states(context, program, length)], limit)
+
+
+def weft(context, program, length, limit):
+    flags, _ = WEFT[program.removeprefix("Weft ")]
+    return context.json([context.weft, "bench", "model", directory(context), "--length", length, *flags, "--repeats", 2, "--threads", context.threads, "--json"], limit)
+
+
+def difference(context, program, length, limit):
+    """The largest difference from the reference; RuntimeError where it is too large to be the same computation."""
+    if program == REFERENCE:
+        peer(context, program, length, limit)
+        return 0.0
+    peer(context, REFERENCE, length, limit)
+    if program in PEERS:
+        peer(context, program, length, limit)
+        allowed = PEERS[program][2]
+    else:
+        flags, allowed = WEFT[program.removeprefix("Weft ")]
+        context.json([context.weft, "forward", directory(context), "--input", ids(context, length, limit), "--output", states(context, program, length), *flags,
+                      "--threads", context.threads, "--json"], limit)
+    found = context.json([context.peer_python, PEER, "difference", states(context, program, length), states(context, REFERENCE, length)], limit)["difference"]
+    if not found <= allowed:
+        raise RuntimeError(f"hidden states differ by {found:.3g} from the reference, more than {allowed:g}: its time says nothing")
+    return found
+
+
+def read(program, length, field):
+    def value(context, left):
+        found = difference(context, program, length, left)
+        return found if field == "difference" else (weft if program.startswith("Weft ") else peer)(context, program, length, left)[field]
+    return value
