@@ -25,6 +25,7 @@
 #include "weft/training/processes/process_group.h"
 #include "weft/training/resumption.h"
 #include "weft/training/run/evaluations.h"
+#include "weft/training/run/kept_tensors.h"
 #include "weft/training/run/metrics_log.h"
 #include "weft/training/run/shared_terms.h"
 #include "weft/training/run/training_files.h"
@@ -112,6 +113,7 @@ class Trainer::Loop {
   std::shared_ptr<Task> task_;
   RunState state_;
   Update update_;
+  KeptTensors kept_;
   TrainingClock clock_;
   std::optional<MetricsLog> metrics_;   // in the first process only: it alone writes
   std::optional<TrainingFiles> files_;  // as metrics_
@@ -229,6 +231,7 @@ void Trainer::Loop::advance() {
   // By minutes, all must see the same end.
   state_.seconds = processes().from_first(clock_.seconds());
   state_.loss = result->loss;
+  kept_.end_step(state_.step);
   if (state_.step % config_.log_every == 0 || done()) {
     record(*result);
   }
@@ -263,6 +266,7 @@ bool Trainer::Loop::checkpoint_due() const {
 }
 
 void Trainer::Loop::save() {
+  kept_.release();
   if (metrics_) {
     files_->warn_of_changes();
     metrics_->sync();

@@ -76,6 +76,8 @@ void offload_tensors(const std::filesystem::path& directory) {
   c10::SetCPUAllocator(the_allocator, kPriority);
 }
 
+bool is_offloading() noexcept { return the_allocator != nullptr; }
+
 std::size_t offloaded_bytes() { return the_allocator == nullptr ? 0 : the_allocator->bytes(); }
 
 }  // namespace weft::training

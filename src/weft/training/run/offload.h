@@ -13,6 +13,9 @@ namespace weft::training {
 /// Errors: kIo where no file can be made there; kArgument when it is asked for twice.
 void offload_tensors(const std::filesystem::path& directory);
 
+/// Whether offload_tensors() was called.
+bool is_offloading() noexcept;
+
 /// Bytes of that file; 0 without one.
 std::size_t offloaded_bytes();
 
