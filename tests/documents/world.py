@@ -77,6 +77,12 @@ def question(path):
     path.write_text(json.dumps({"version": "v2.0", "data": [{"title": "loom", "paragraphs": [{"context": passage, "qas": [answer]}]}]}))
 
 
+def hops(path):
+    context = [["loom", ["The old man wove it.", " It is in the house."]], ["house", ["The house is old."]]]
+    path.write_text(json.dumps([{"_id": "1", "question": "Who wove it?", "answer": "The old man", "supporting_facts": [["loom", 0]], "context": context},
+                                {"_id": "2", "question": "Is it old?", "answer": "yes", "supporting_facts": [["house", 0]], "context": context}]))
+
+
 def pictures(path):
     path.mkdir(parents=True)
     record = [bytes([number]) + bytes((place * 3 + number) % 256 for place in range(3072)) for number in range(2)]
@@ -200,6 +206,7 @@ NAMES = {
     "queries.jsonl": lambda path: lines_of_json(path, [{"query": "who weaves", "texts": ["the loom", "an old man"]}] * 2),
     "questions.jsonl": lambda path: lines_of_json(path, [{"prompt": "the loom", "choices": ["weaves", "walks"], "label": 0}] * 3),
     "premises-and-hypotheses.tsv": lambda path: path.write_text("the loom weaves\tit weaves\n" * 3), "dev-v2.0.json": question,
+    "hotpot_train.json": hops, "hotpot_dev.json": hops,
     "reviews": folder_of_classes, "movie_reviews": folder_of_classes, "pairs.safetensors": pair_tensors,
     # sequences, pictures, sound
     "genome.fa.gz": genome, "ecoli.fa.gz": genome, "tata.fa": genome, "other.fa": genome, "cifar/train": pictures, "cifar/test": pictures,

@@ -35,6 +35,24 @@ TEST(EncodedRows, ArePaddedToTheLongestOfABatch) {
   EXPECT_FALSE(padded(one, {.id = 4, .token_types = false}).token_type_ids.defined());
 }
 
+TEST(EncodedRows, GlobalTokensAreMarkedWhereARowHasSome) {
+  EncodedRows rows;
+  const std::vector<std::int64_t> globals = {0, 2};
+  rows.add(encoding_of({8}, {0}));
+  rows.add(encoding_of({5, 6, 7}, {0, 0, 1}), globals);
+  EXPECT_EQ(rows.row(1).globals, globals);
+  EXPECT_TRUE(rows.row(0).globals.empty());
+  const std::vector<TokenRow> both = {rows.row(0), rows.row(1)};
+  const models::EncoderInput input = padded(both, {.id = 4, .token_types = true});
+  EXPECT_TRUE(input.global_attention_mask.equal(torch::tensor({{0, 0, 0}, {1, 0, 1}}, torch::kLong)));
+  const std::vector<TokenRow> plain = {rows.row(0)};
+  EXPECT_FALSE(padded(plain, {.id = 4, .token_types = true}).global_attention_mask.defined());
+  EncodedRows without;
+  without.add(encoding_of({8}, {0}));
+  without.add(encoding_of({5, 6, 7}, {0, 0, 1}));
+  EXPECT_NE(without.fingerprint(), rows.fingerprint());
+}
+
 TEST(EncodedRows, AFingerprintKnowsEveryToken) {
   EncodedRows first;
   first.add(encoding_of({1, 2}, {0, 0}));

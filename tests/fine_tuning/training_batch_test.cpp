@@ -34,12 +34,14 @@ TEST(TrainingBatch, WithoutDrawsTokensAreWhereTheyWere) {
 }
 
 TEST(TrainingBatch, TokensAndTypesMoveTogether) {
-  std::vector<TokenRow> rows = {{{10, 1, 11, 2, 10}, {0, 0, 0, 1, 1}, {2, 3}}, {{10, 3, 3, 3, 10}, {0, 0, 0, 0, 0}}};
+  std::vector<TokenRow> rows = {{{10, 1, 11, 2, 10}, {0, 0, 0, 1, 1}, {2, 3}, {0, 1}},
+                                {{10, 3, 3, 3, 10}, {0, 0, 0, 0, 0}}};
   TrainingBatch batch;
   batch.drawn = draw_anew(rows, Doubling(), {}, 7);
   EXPECT_EQ(rows[0].ids, (Ids{10, 1, 1, 11, 2, 2, 10}));
   EXPECT_EQ(rows[0].types, (Ids{0, 0, 0, 0, 1, 1, 1}));
   EXPECT_EQ(rows[0].places, (text::PairPlaces{3, 4}));
+  EXPECT_EQ(rows[0].globals, (Ids{0, 1, 2}));
   EXPECT_EQ(rows[1].places, text::PairPlaces{});
   EXPECT_EQ(batch.first(0, 3), 4);
   EXPECT_EQ(batch.last(0, 3), 5);

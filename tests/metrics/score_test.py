@@ -137,6 +137,23 @@ class QuestionTest(ScoreCase):
         self.assertIn("1 of 2 questions have no answer", process.stderr)
         self.assert_fails(weft("data", "check", self.folder / "gold.json", "--format", "wikihop"), 1, "question '1'", "'query'")
 
+    def test_lines_of_eval_are_predictions(self):
+        fact = ["A", 0]
+        hotpot = {"_id": "q", "answer": "a b", "supporting_facts": [fact]}
+        (self.folder / "hotpot.json").write_text(json.dumps([hotpot]))
+        (self.folder / "wikihop.json").write_text(json.dumps([{"id": "q", "answer": "a b", "candidates": ["a b", "c"]}]))
+        line = json.dumps({"file": "hotpot.json", "id": "q", "answer": "a b", "sp": [fact, ["B", 1]]}) + "\n"
+        (self.folder / "lines.jsonl").write_text(line)
+        found = json.loads(self.score("hotpotqa", "lines.jsonl", "hotpot.json", "--json").stdout)
+        self.assertEqual((found["em"], found["sp_em"], found["sp_prec"], found["joint_recall"]), (1.0, 0.0, 0.5, 1.0))
+        self.assertEqual(json.loads(self.score("wikihop", "lines.jsonl", "wikihop.json", "--json").stdout)["accuracy"], 1.0)
+        (self.folder / "lines.jsonl").write_text(line * 2)
+        self.assert_fails(self.score("wikihop", "lines.jsonl", "wikihop.json"), 1, "lines.jsonl' line 2", "question 'q'", "already")
+        (self.folder / "lines.jsonl").write_text('{"id": "q", "answer": "a"}\n')
+        self.assert_fails(self.score("hotpotqa", "lines.jsonl", "hotpot.json"), 1, "line 1", "'sp'")
+        (self.folder / "lines.jsonl").write_text('{"answer": "a"}\n')
+        self.assert_fails(self.score("wikihop", "lines.jsonl", "wikihop.json"), 1, "line 1", "'id'")
+
     def test_mistakes_are_one_line(self):
         def fails(metric, predictions, gold, *words):
             (self.folder / "predictions.json").write_text(predictions)

@@ -6,6 +6,7 @@
 #include <ATen/ops/zeros.h>
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 
 #include "weft/core/error.h"
@@ -13,7 +14,7 @@
 
 namespace weft::fine_tuning {
 
-void EncodedRows::add(const text::Encoding& window) {
+void EncodedRows::add(const text::Encoding& window, std::span<const std::int64_t> globals) {
   require(!window.ids.empty(), "row ", size(),
           " is an empty text, and this tokeniser adds no special tokens, so the model has nothing to read");
   for (std::size_t i = 0; i < window.ids.size(); ++i) {
@@ -25,6 +26,9 @@ void EncodedRows::add(const text::Encoding& window) {
   }
   begins_.push_back(static_cast<std::int64_t>(ids_.size()));
   places_.push_back(text::pair_places(window));
+  std::transform(globals.begin(), globals.end(), std::back_inserter(globals_),
+                 [](std::int64_t token) { return static_cast<std::int32_t>(token); });
+  global_begins_.push_back(globals_.size());
 }
 
 std::int64_t EncodedRows::length(std::int64_t row) const {
@@ -35,9 +39,14 @@ std::int64_t EncodedRows::length(std::int64_t row) const {
 TokenRow EncodedRows::row(std::int64_t number) const {
   const std::int64_t begin = begins_.at(static_cast<std::size_t>(number));
   const std::int64_t end = begin + length(number);
+  const auto index = static_cast<std::size_t>(number);
+  const auto global = [&](std::size_t row) {
+    return globals_.begin() + static_cast<std::ptrdiff_t>(global_begins_.at(row));
+  };
   return {{ids_.begin() + begin, ids_.begin() + end},
           {types_.begin() + begin, types_.begin() + end},
-          places_.at(static_cast<std::size_t>(number))};
+          places_.at(index),
+          {global(index), global(index + 1)}};
 }
 
 models::EncoderInput padded(std::span<const TokenRow> rows, const Padding& padding) {
@@ -51,6 +60,9 @@ models::EncoderInput padded(std::span<const TokenRow> rows, const Padding& paddi
   input.attention_mask = at::zeros(sizes, at::kLong);
   input.token_type_ids = padding.token_types ? at::zeros(sizes, at::kLong) : at::Tensor();
   input.pair_places = at::full({sizes.front(), 2}, -1, at::kLong);
+  if (std::any_of(rows.begin(), rows.end(), [](const TokenRow& row) { return !row.globals.empty(); })) {
+    input.global_attention_mask = at::zeros(sizes, at::kLong);
+  }
   for (std::size_t i = 0; i < rows.size(); ++i) {
     std::int64_t* const places = input.pair_places.data_ptr<std::int64_t>() + 2 * i;
     places[0] = rows[i].places.end;
@@ -60,6 +72,9 @@ models::EncoderInput padded(std::span<const TokenRow> rows, const Padding& paddi
     std::fill_n(of_row(input.attention_mask), rows[i].ids.size(), 1);
     if (padding.token_types) {
       std::copy(rows[i].types.begin(), rows[i].types.end(), of_row(input.token_type_ids));
+    }
+    for (const std::int64_t token : rows[i].globals) {
+      of_row(input.global_attention_mask)[token] = 1;
     }
   }
   return input;
@@ -72,6 +87,12 @@ std::uint64_t EncodedRows::fingerprint() const noexcept {
   }
   for (std::size_t i = 0; i < ids_.size(); ++i) {
     print = random_bits(print, static_cast<std::uint64_t>(ids_[i]), types_[i]);
+  }
+  for (std::size_t row = 0; !globals_.empty() && row < global_begins_.size(); ++row) {
+    print = random_bits(print, global_begins_[row]);
+  }
+  for (const std::int32_t token : globals_) {
+    print = random_bits(print, static_cast<std::uint64_t>(token));
   }
   return print;
 }

@@ -23,17 +23,19 @@ struct Padding {
 struct TokenRow {
   std::vector<std::int64_t> ids;
   std::vector<std::int64_t> types;
-  text::PairPlaces places = {};  ///< of the two texts, where it is a pair
+  text::PairPlaces places = {};            ///< of the two texts, where it is a pair
+  std::vector<std::int64_t> globals = {};  ///< tokens that a pattern's `input` stands for, ascending
 };
 
-/// Rows as one batch, int64 [rows, longest]: ids, mask, token types where they are wanted, and [rows, 2] places of the
-/// texts.
+/// Rows as one batch, int64 [rows, longest]: ids, mask, token types where they are wanted, [rows, 2] places of the
+/// texts, and where a row has any the global tokens of all.
 models::EncoderInput padded(std::span<const TokenRow> rows, const Padding& padding);
 
 class EncodedRows {
  public:
-  /// Appends the tokens of one window. Errors: kArgument for one without tokens.
-  void add(const text::Encoding& window);
+  /// Appends the tokens of one window, of which those at `globals`, ascending, are global. Errors: kArgument for one
+  /// without tokens.
+  void add(const text::Encoding& window, std::span<const std::int64_t> globals = {});
 
   std::int64_t size() const noexcept { return static_cast<std::int64_t>(begins_.size()) - 1; }
   std::int64_t length(std::int64_t row) const;
@@ -48,6 +50,8 @@ class EncodedRows {
   std::vector<std::uint8_t> types_;
   std::vector<std::int64_t> begins_ = {0};
   std::vector<text::PairPlaces> places_;  // of each row
+  std::vector<std::int32_t> globals_;     // of all rows, one behind the other
+  std::vector<std::size_t> global_begins_ = {0};
 };
 
 }  // namespace weft::fine_tuning

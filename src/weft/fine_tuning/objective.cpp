@@ -18,6 +18,8 @@
 #include "weft/fine_tuning/objectives/classify.h"
 #include "weft/fine_tuning/objectives/multilabel.h"
 #include "weft/fine_tuning/objectives/tag.h"
+#include "weft/fine_tuning/open_answers/hotpot_objective.h"
+#include "weft/fine_tuning/open_answers/wikihop_objective.h"
 #include "weft/fine_tuning/retrieval/embed_objective.h"
 #include "weft/fine_tuning/retrieval/rerank_objective.h"
 #include "weft/fine_tuning/review.h"
@@ -152,7 +154,8 @@ models::EncoderInput Objective::input(std::span<const TokenRow> rows, const Padd
   models::EncoderInput input = padded(rows, padding);
   const std::int64_t each = rows_per_example();
   if (each > 1) {
-    for (at::Tensor* tensor : {&input.input_ids, &input.attention_mask, &input.token_type_ids, &input.pair_places}) {
+    for (at::Tensor* tensor : {&input.input_ids, &input.attention_mask, &input.token_type_ids, &input.pair_places,
+                               &input.global_attention_mask}) {
       *tensor = tensor->defined() ? tensor->view({-1, each, tensor->size(1)}) : *tensor;
     }
   }
@@ -162,13 +165,15 @@ models::EncoderInput Objective::input(std::span<const TokenRow> rows, const Padd
 std::span<const TaskEntry> task_table() {
   static constexpr std::string_view kTexts = "auto csv tsv jsonl json text lines fasta";
   static constexpr std::string_view kRecords = "auto csv tsv jsonl json";
-  static constexpr std::array<TaskEntry, 7> kTable = {{{"classify", kTexts, make_one<ClassifyObjective>},
+  static constexpr std::array<TaskEntry, 9> kTable = {{{"classify", kTexts, make_one<ClassifyObjective>},
                                                        {"multilabel", kTexts, make_one<MultilabelObjective>},
                                                        {"tag", "auto conll", make_one<TagObjective>},
                                                        {"answer", "auto squad", make_one<AnswerObjective>},
                                                        {"choose", "auto jsonl json", make_one<ChooseObjective>},
                                                        {"embed", kRecords, make_one<EmbedObjective>},
-                                                       {"rerank", kRecords, make_one<RerankObjective>}}};
+                                                       {"rerank", kRecords, make_one<RerankObjective>},
+                                                       {"hotpotqa", "auto json", make_one<HotpotObjective>},
+                                                       {"wikihop", "auto json", make_one<WikiHopObjective>}}};
   return kTable;
 }
 

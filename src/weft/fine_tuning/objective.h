@@ -181,10 +181,10 @@ class Objective {
   /// Tokenises texts as one row each, cut where that is allowed, and counts what was cut; all of them or none. Errors:
   /// tasks::UnfitText naming the text.
   void add_rows(Split split, std::span<const tasks::Document> documents, ReadSummary& summary);
-  /// A window that is tokenised already as one row.
-  void add_window(Split split, const text::Encoding& window) {
+  /// A window that is tokenised already as one row, of which the tokens at `globals`, ascending, are global.
+  void add_window(Split split, const text::Encoding& window, std::span<const std::int64_t> globals = {}) {
     tasks::take_note(setup_.model, window, "an example");
-    rows_[split].add(window);
+    rows_[split].add(window, globals);
   }
 
  private:

@@ -92,7 +92,8 @@ struct DataSettings {
         "tokens that neighbouring windows of a long text share (tag, answer); -1 for a quarter of a window, at most "
         "128"}
               .range(-1, training::kMostTokens));
-    visit(Field{"max_answer_length", &C::max_answer_length, "longest answer in tokens (answer)"}.range(1, 1 << 20));
+    visit(Field{"max_answer_length", &C::max_answer_length, "longest answer in tokens (answer), or in words (hotpotqa)"}
+              .range(1, 1 << 20));
     visit(Field{"null_threshold", &C::null_threshold,
                 "how much larger the logit of 'no answer' must be than that of the best span to be the answer (answer)"}
               .range(-1e9, 1e9));

@@ -21,7 +21,13 @@ TokenRow moved(const TokenRow& row, const text::DrawnTokens& drawn) {
     return token < 0 || token >= std::ssize(drawn.first) ? token : drawn.first[static_cast<std::size_t>(token)];
   };
   TokenRow result{
-      drawn.ids, std::vector<std::int64_t>(drawn.ids.size()), {place(row.places.end), place(row.places.begin)}};
+      drawn.ids, std::vector<std::int64_t>(drawn.ids.size()), {place(row.places.end), place(row.places.begin)}, {}};
+  for (const std::int64_t token : row.globals) {
+    const auto index = static_cast<std::size_t>(token);
+    for (std::int64_t part = drawn.first[index]; part <= drawn.last[index]; ++part) {
+      result.globals.push_back(part);
+    }
+  }
   for (std::size_t token = 0; token < row.ids.size(); ++token) {
     std::fill(result.types.begin() + drawn.first[token], result.types.begin() + drawn.last[token] + 1,
               row.types[token]);

@@ -74,6 +74,17 @@ void show_tasks_of_labels(CLI::App& app) {
                                     "--eval-data dev.jsonl --epochs 3 --out run\n"));
 }
 
+void show_tasks_of_open_answers(CLI::App& app) {
+  show_first_where(app, "--task", "hotpotqa",
+                   fine_tuning_help({"--max-length", "--truncate", "--max-answer-length"},
+                                    "  weft train --task hotpotqa --model longformer-base-4096 --train-data "
+                                    "hotpot_train.json --eval-data hotpot_dev.json --epochs 5 --out run\n"));
+  show_first_where(app, "--task", "wikihop",
+                   fine_tuning_help({"--max-length", "--truncate"},
+                                    "  weft train --task wikihop --model longformer-base-4096 --train-data train.json "
+                                    "--eval-data dev.json --preset longformer-wikihop --out run\n"));
+}
+
 void show_tasks_of_queries(CLI::App& app) {
   const Flags texts = {"--text-field", "--pair-field", "--negative-field", "--label-field",
                        "--score-max",  "--loss",       "--format",         "--mini-batch-tokens"};
@@ -128,6 +139,7 @@ void show_train_help(CLI::App& app) {
                    "  weft train --resume --out run\n"});
   show_text_tasks(app);
   show_tasks_of_labels(app);
+  show_tasks_of_open_answers(app);
   show_tasks_of_queries(app);
   show_pair_task(app, "translate",
                  "  weft train --task translate --train-source train.de --train-target train.en --eval-source val.de "

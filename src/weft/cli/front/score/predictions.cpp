@@ -2,7 +2,9 @@
 // A file of predictions is read whole: it holds a few words a question.
 #include "weft/cli/front/score/predictions.h"
 
+#include <functional>
 #include <utility>
+#include <vector>
 
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
@@ -42,6 +44,33 @@ std::string answer_text(const Json& value, const std::string& question, const st
   return value.get<std::string>();
 }
 
+// One question a line, as `weft eval --predictions FILE.jsonl` writes them.
+bool has_lines(const std::string& path) { return path.ends_with(".jsonl"); }
+
+// Calls visit(id, object, where) for each line. Errors: kFormat for a question that is there twice.
+void for_each_line(const std::string& path,
+                   const std::function<void(const std::string&, const Json&, const std::string&)>& visit) {
+  readers::JsonLinesReader lines(path);
+  std::set<std::string> seen;
+  for (readers::JsonRecord record; lines.next(record);) {
+    const std::string where = concat(name_of_predictions(path), " line ", record.line);
+    const std::string question = readers::string_field(record.object, "id", where);
+    if (!seen.insert(question).second) {
+      fail(ErrorKind::kFormat, where, ": question ", quote(question), " has a prediction already");
+    }
+    visit(question, record.object, where);
+  }
+}
+
+std::vector<readers::SupportingFact> facts_of(const Json& facts, const std::string& where) {
+  std::vector<readers::SupportingFact> found;
+  found.reserve(facts.size());
+  for (const Json& fact : facts) {
+    found.push_back(readers::supporting_fact(fact, where));
+  }
+  return found;
+}
+
 double score_field(const Json& json, const char* name, const std::string& where) {
   const auto found = json.find(name);
   if (found == json.end() || !found->is_number()) {
@@ -72,6 +101,12 @@ metrics::PagePrediction page_prediction(const Json& json, const std::string& whe
 }  // namespace
 
 TextPredictions::TextPredictions(const std::string& path) {
+  if (has_lines(path)) {
+    for_each_line(path, [&](const std::string& question, const Json& line, const std::string& where) {
+      answers_.emplace(question, readers::string_field(line, "answer", where));
+    });
+    return;
+  }
   const std::string where = name_of_predictions(path);
   const Json predictions = read_predictions(path);
   for (const auto& [question, answer] : predictions.items()) {
@@ -85,6 +120,14 @@ std::optional<std::string> TextPredictions::of(const std::string& question) cons
 }
 
 HotpotPredictions::HotpotPredictions(const std::string& path) {
+  if (has_lines(path)) {
+    for_each_line(path, [&](const std::string& question, const Json& line, const std::string& where) {
+      metrics::HotpotPrediction& prediction = predictions_[question];
+      prediction.answer = readers::string_field(line, "answer", where);
+      prediction.facts = facts_of(readers::list_field(line, "sp", where), where);
+    });
+    return;
+  }
   const std::string where = name_of_predictions(path);
   const Json json = read_predictions(path);
   for (const auto& [question, answer] : object_member(json, "answer", where).items()) {
@@ -95,11 +138,7 @@ HotpotPredictions::HotpotPredictions(const std::string& path) {
     if (!facts.is_array()) {
       fail(ErrorKind::kFormat, place, ": expected a list of supporting facts, found ", facts.type_name());
     }
-    std::vector<readers::SupportingFact>& found = predictions_[question].facts.emplace();
-    found.reserve(facts.size());
-    for (const Json& fact : facts) {
-      found.push_back(readers::supporting_fact(fact, place));
-    }
+    predictions_[question].facts = facts_of(facts, place);
   }
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Predictions in the forms that the official programs read, by the names of their questions.
+// Predictions in the forms that the official programs read, by the names of their questions; those that questions name
+// by a text also as the lines of `weft eval --predictions FILE.jsonl`.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +15,7 @@
 
 namespace weft::cli {
 
-/// {"name of the question": "answer"}: TriviaQA, WikiHop.
+/// {"name of the question": "answer"}, or lines {"id", "answer"}: TriviaQA, WikiHop.
 class TextPredictions {
  public:
   /// Errors: as formats::read_json; kFormat for a value that is no string.
@@ -25,7 +26,7 @@ class TextPredictions {
   std::map<std::string, std::string> answers_;
 };
 
-/// {"answer": {name: text}, "sp": {name: [[title, sentence], ...]}}: HotpotQA.
+/// {"answer": {name: text}, "sp": {name: [[title, sentence], ...]}}, or lines {"id", "answer", "sp"}: HotpotQA.
 class HotpotPredictions {
  public:
   /// Errors: as formats::read_json; kFormat that names the question.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Predictions are one JSON file, in the form that the official program reads; gold files go by one question at a time.
+// Predictions are one JSON file, in the form that the official program reads, or lines of `weft eval`; gold files go by
+// one question at a time.
 #include "weft/cli/front/score/question_scores.h"
 
 #include <algorithm>
@@ -213,7 +214,9 @@ void add_question_score(CLI::App& group, const std::string& name, const std::str
                         RunQuestionScore run) {
   auto flags = std::make_shared<QuestionScoreFlags>();
   CLI::App& app = add_command(group, name, about, example);
-  app.add_option("PREDICTIONS", flags->predictions, "JSON file of predictions, as the official program reads it")
+  app.add_option("PREDICTIONS", flags->predictions,
+                 "JSON file of predictions, as the official program reads it, or the lines of weft eval --predictions "
+                 "FILE.jsonl")
       ->required()
       ->option_text("PREDICTIONS");
   app.add_option("GOLD", flags->gold, "files of questions with their answers, plain or gzip")
