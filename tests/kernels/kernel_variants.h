@@ -23,12 +23,17 @@ struct KernelVariant {
 
   bool is_slow = false;  ///< whether it has the calls with little work only
 
+  bool is_of_halves = false;  ///< whether it differs from another one in 16-bit numbers only
+
   /// Whether a call is for it: a slow kernel has those with little work.
   template <typename Case>
   bool runs(const Case& call) const {
     const Shape& shape = call.shape;
     const std::int64_t slices = (shape.head_dim + shape.value_dim + 63) / 64;
     const std::int64_t blocks = call.layout.query_blocks() * call.layout.key_blocks();
+    if (is_of_halves && call.dtype != kernels::DType::kBFloat16 && call.dtype != kernels::DType::kFloat16) {
+      return false;
+    }
     return !is_slow || shape.batch * shape.heads * blocks * slices <= (WEFT_SANITIZED ? 10 : 40);
   }
   bool is_plain() const { return isa == kernels::InstructionSet::kScalar; }
@@ -52,6 +57,8 @@ inline std::vector<KernelVariant> kernel_variants() {
   variants.push_back({"amx_emulated", kernels::InstructionSet::kAvx512Bf16, &kEmulatedAmxKernels});
 #endif
   variants.push_back({"cuda_emulated", kernels::InstructionSet::kGeneric, &kEmulatedCudaKernels, false, true});
+  variants.push_back(
+      {"cuda_emulated_hopper", kernels::InstructionSet::kGeneric, &kEmulatedHopperKernels, false, true, true});
   return variants;
 }
 

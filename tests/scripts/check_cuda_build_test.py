@@ -75,9 +75,11 @@ class CheckCudaTest(unittest.TestCase):
                          ["sm_90a: ForwardPass(bf16, 1, 0) has no HMMA among its 3 instructions"])
         single = FORWARD.replace("10HalfFormatILb1EE", "10Tf32Format")
         self.assertEqual(offences(log_of(single), code_of(single, "FFMA R1, R2, R3, R1")), ["sm_90a: ForwardPass(tf32, 1, 0) has no HMMA among its 1 instructions"])
-        wgmma = FORWARD.replace("11ForwardPass", "16WgmmaForwardPass")
-        found = offences(LOG.replace(FORWARD, wgmma), CODE.replace(FORWARD, wgmma))
-        self.assertEqual(found, ["sm_90a: WgmmaForwardPass(bf16, 1, 0) has no HGMMA among its 3 instructions"])
+        hopper = FORWARD.replace("11ForwardPassI", "7HotPassINS1_11ForwardWalkI").replace("ELb0EEEEE", "ELb0EEEEEEE")
+        found = offences(LOG.replace(FORWARD, hopper), CODE.replace(FORWARD, hopper))
+        self.assertEqual(found, ["sm_90a: HotPass ForwardWalk(bf16, 1, 0) has no HGMMA among its 3 instructions"])
+        older = [text.replace(FORWARD, hopper).replace("sm_90a", "sm_80") for text in (LOG, CODE)]
+        self.assertEqual(offences(*older, architectures=("sm_80",)), [])
         self.assertEqual(offences(log_of(EXACT), code_of(EXACT, "FFMA R1, R2, R3, R1")), ["sm_90a: no kernel multiplies on tensor cores"])
 
     def test_serialised_products_are_refused(self):

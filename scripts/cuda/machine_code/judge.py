@@ -7,7 +7,8 @@ from machine_code import sass
 # Passes of formats with tensor cores that multiply nothing on them: they sum rows, join parts, have one query, draw or turn elements.
 PLAIN = re.compile(r"\d(?:Join|Delta|Keep|Sum|Decode)|Elements")
 TENSOR_CORES = re.compile(r"HalfFormat|Tf32Format")
-WGMMA = re.compile(r"Wgmma|Hopper")
+# Those that take another way on sm_90a, by wgmma: the hot forward pass of 16-bit numbers without terms.
+WGMMA = re.compile(r"7HotPassINS1_11ForwardWalkINS1_10HalfFormatILb[01]EEELi\d+ELb0E")
 # They run again what has a number that is not finite, and nothing else: they may spill.
 CAREFUL = re.compile(r"\dCarefulPass")
 # A pass, and what it walks over, are named so in the mangled name of its kernel: a length, the name.
@@ -31,11 +32,11 @@ def offences(kernels, warnings, code, architectures):
         if disassembled and not any(is_product(name) for name in disassembled):
             found.append(f"{architecture}: no kernel multiplies on tensor cores")
         for name in sorted(disassembled):
-            found.extend(f"{architecture}: {label(name)} {what}" for what in faults(name, compiled.get(name), disassembled[name]))
+            found.extend(f"{architecture}: {label(name)} {what}" for what in faults(name, architecture, compiled.get(name), disassembled[name]))
     return found
 
 
-def faults(name, compiled, counts):
+def faults(name, architecture, compiled, counts):
     if compiled is None or compiled.spilled is None or compiled.registers is None:
         yield "has no line of ptxas -v on its registers and spills"
     elif (compiled.spilled or compiled.stack) and not CAREFUL.search(name):
@@ -44,7 +45,7 @@ def faults(name, compiled, counts):
         yield "has no instruction"
     elif sass.of_kind(counts, "local") and not CAREFUL.search(name):
         yield f"reads or writes local memory {sass.of_kind(counts, 'local')} times"
-    wanted = "HGMMA" if WGMMA.search(name) else "HMMA"
+    wanted = "HGMMA" if architecture == "sm_90a" and WGMMA.search(name) else "HMMA"
     if counts["all"] and is_product(name) and not sass.of_kind(counts, wanted):
         yield f"has no {wanted} among its {counts['all']} instructions"
 

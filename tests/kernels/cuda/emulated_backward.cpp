@@ -6,7 +6,7 @@
 namespace weft::test {
 
 void emulate_backward(const kernels::cuda::DeviceCall& call) {
-  EmulatedLauncher launcher;
+  EmulatedLauncher<false> launcher;
   with_call_format(call, [&]<typename Format>(Format) { kernels::cuda::run_backward<Format>(launcher, call); });
 }
 

@@ -118,12 +118,13 @@ class EmulatedCall {
   std::vector<std::vector<float>> rooms_;
 };
 
+template <bool kIsHopper>
 kernels::Status run_emulated_forward(const AttentionArguments& arguments, const ParallelFor&) noexcept {
   if (kernels::cuda::has_single_queries(arguments)) {
     const std::int64_t longest = std::min(longest_emulated_part, kernels::cuda::kLongestDecodePart);
     EmulatedCall(arguments, {}, longest).forward(emulate_decode);
   } else {
-    EmulatedCall(arguments, {}).forward(emulate_forward);
+    EmulatedCall(arguments, {}).forward(kIsHopper ? emulate_hopper_forward : emulate_forward);
   }
   return kernels::Status::kOk;
 }
@@ -140,7 +141,9 @@ void cut_emulated_parts(std::int64_t longest) { longest_emulated_part = longest;
 void use_emulated_tf32(bool is_used) { is_emulated_tf32 = is_used; }
 bool emulated_copies_were_aligned() { return was_emulated_aligned; }
 
-constinit const kernels::FusedKernels kEmulatedCudaKernels{run_emulated_forward, run_emulated_backward, nullptr,
+constinit const kernels::FusedKernels kEmulatedCudaKernels{run_emulated_forward<false>, run_emulated_backward, nullptr,
                                                            nullptr};
+constinit const kernels::FusedKernels kEmulatedHopperKernels{run_emulated_forward<true>, run_emulated_backward, nullptr,
+                                                             nullptr};
 
 }  // namespace weft::test

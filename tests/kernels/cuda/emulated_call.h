@@ -19,5 +19,7 @@ void use_emulated_tf32(bool is_used);
 
 /// Errors end the process: kernels do not throw.
 extern const kernels::FusedKernels kEmulatedCudaKernels;
+/// The same with the forward pass of sm_90a.
+extern const kernels::FusedKernels kEmulatedHopperKernels;
 
 }  // namespace weft::test

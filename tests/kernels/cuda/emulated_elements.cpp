@@ -7,12 +7,12 @@
 namespace weft::test {
 
 void emulate_dropout(const kernels::ElementDropout& call) {
-  EmulatedLauncher launcher;
+  EmulatedLauncher<false> launcher;
   kernels::cuda::run_dropout(launcher, call);
 }
 
 void emulate_rotation(const kernels::cuda::DeviceRotation& call) {
-  EmulatedLauncher launcher;
+  EmulatedLauncher<false> launcher;
   kernels::cuda::run_rotation(launcher, call);
 }
 

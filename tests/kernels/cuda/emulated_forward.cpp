@@ -6,12 +6,17 @@
 namespace weft::test {
 
 void emulate_forward(const kernels::cuda::DeviceCall& call) {
-  EmulatedLauncher launcher;
+  EmulatedLauncher<false> launcher;
+  with_call_format(call, [&]<typename Format>(Format) { kernels::cuda::run_forward<Format>(launcher, call); });
+}
+
+void emulate_hopper_forward(const kernels::cuda::DeviceCall& call) {
+  EmulatedLauncher<true> launcher;
   with_call_format(call, [&]<typename Format>(Format) { kernels::cuda::run_forward<Format>(launcher, call); });
 }
 
 void emulate_decode(const kernels::cuda::DeviceCall& call) {
-  EmulatedLauncher launcher;
+  EmulatedLauncher<false> launcher;
   with_call_format(call, [&]<typename Format>(Format) { kernels::cuda::run_decode<Format>(launcher, call); });
 }
 

@@ -1,118 +1,51 @@
 // SPDX-License-Identifier: Apache-2.0
 // The primitives of weft/kernels/cuda/primitives.h made of loops: the threads of a block in lock step. It is stricter
 // than a GPU: what is copied shows at the wait and not before, shared memory begins as garbage, and two threads that
-// meet in one word between two barriers, of which one writes, are an error, as are addresses that do not fit. Lock step
-// needs no fibers, which sanitizers do not follow, and is the same in each run.
+// meet in one word between two barriers, of which one writes, are an error, as are addresses that do not fit. Products
+// of slices (wgmma) read what was published, and their results show at the wait. Lock step needs no fibers, which
+// sanitizers do not follow, and is the same in each run.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <deque>
-#include <stdexcept>
-#include <string>
 #include <vector>
 
+#include "kernels/cuda/emulated_memory.h"
 #include "weft/kernels/cuda/format.h"
 #include "weft/kernels/cuda/primitives.h"
+#include "weft/kernels/cuda/products.h"
 #include "weft/kernels/storage.h"
 
 namespace weft::test {
 
-[[noreturn]] inline void refuse_access(const std::string& what) { throw std::logic_error("emulated lanes: " + what); }
-
-/// Shared memory of a block, with who touched each word since the last barrier.
-class SharedMemory {
- public:
-  /// Without `is_checked` it is only memory, which takes a third of the time.
-  SharedMemory(int bytes, bool is_checked)
-      : bytes_(static_cast<std::size_t>(bytes), 0xFF), words_(is_checked ? static_cast<std::size_t>(bytes / 4) : 0) {}
-
-  void barrier() { ++epoch_; }
-
-  void read(int thread, int offset, int size, void* to) {
-    each_word(offset, size, [&](Word& word) {
-      if (word.in_flight) {
-        refuse_access("thread " + std::to_string(thread) + " reads what is being copied");
-      }
-      if (word.write_epoch == epoch_ && word.writer != thread) {
-        refuse_access("thread " + std::to_string(thread) + " reads what thread " + std::to_string(word.writer) +
-                      " wrote since the last barrier");
-      }
-      word.reader = word.read_epoch == epoch_ && word.reader != thread ? kMany : thread;
-      word.read_epoch = epoch_;
-    });
-    std::memcpy(to, bytes_.data() + offset, static_cast<std::size_t>(size));
-  }
-  void write(int thread, int offset, int size, const void* from) {
-    each_word(offset, size, [&](Word& word) { take(thread, word); });
-    std::memcpy(bytes_.data() + offset, from, static_cast<std::size_t>(size));
-  }
-  void begin_copy(int thread, int offset) {
-    each_word(offset, 16, [&](Word& word) {
-      take(thread, word);
-      word.in_flight = true;
-    });
-    std::memset(bytes_.data() + offset, 0xFF, 16);
-  }
-  void end_copy(int thread, int offset, const unsigned char* from) {
-    each_word(offset, 16, [&](Word& word) {
-      word.in_flight = false;
-      word.writer = thread;
-      word.write_epoch = epoch_;
-    });
-    std::memcpy(bytes_.data() + offset, from, 16);
-  }
-
- private:
-  static constexpr int kMany = -1;
-  struct Word {
-    std::int64_t write_epoch = -1;
-    std::int64_t read_epoch = -1;
-    int writer = 0;
-    int reader = 0;
-    bool in_flight = false;
-  };
-
-  void take(int thread, Word& word) {
-    if (word.in_flight) {
-      refuse_access("thread " + std::to_string(thread) + " writes where a copy arrives");
-    }
-    const bool is_read = word.read_epoch == epoch_ && word.reader != thread;
-    const bool is_written = word.write_epoch == epoch_ && word.writer != thread;
-    if (is_read || is_written) {
-      refuse_access("thread " + std::to_string(thread) + " writes what another thread touched since the last barrier");
-    }
-    word.writer = thread;
-    word.write_epoch = epoch_;
-  }
-  template <typename Work>
-  void each_word(int offset, int size, const Work& work) {
-    if (words_.empty()) {
-      return;
-    }
-    if (offset < 0 || offset % (size < 16 ? size : 16) != 0 || offset + size > static_cast<int>(bytes_.size())) {
-      refuse_access("address " + std::to_string(offset) + " of " + std::to_string(size) + " bytes does not fit");
-    }
-    for (int word = offset / 4; word * 4 < offset + size; ++word) {
-      work(words_[static_cast<std::size_t>(word)]);
-    }
-  }
-
-  std::vector<unsigned char> bytes_;
-  std::vector<Word> words_;
-  std::int64_t epoch_ = 0;
-};
-
-template <int kThreads>
+/// kIsHopper: there are products of slices.
+template <int kThreads, bool kIsHopper = false>
 class EmulatedLanes {
  public:
+  static constexpr bool kHasSliceProducts = kIsHopper && kThreads == 128;
+
   template <typename T>
   struct Each {
     T values[kThreads];
-    T& operator[](int thread) { return values[thread]; }
-    const T& operator[](int thread) const { return values[thread]; }
+    bool is_in_product = false;  ///< one is under way that writes it, or reads it
+
+    T& operator[](int thread) {
+      check();
+      return values[thread];
+    }
+    const T& operator[](int thread) const {
+      check();
+      return values[thread];
+    }
+    void check() const {
+      if (is_in_product) {
+        refuse_access("registers of a product that is under way");
+      }
+    }
   };
 
   explicit EmulatedLanes(int shared_bytes, bool is_checked = true) : memory_(shared_bytes, is_checked) {}
@@ -200,6 +133,70 @@ class EmulatedLanes {
     }
   }
 
+  void publish() { memory_.publish(); }
+  template <typename... Values>
+  void begin_products(Values&... used) {
+    fenced_ = {&used...};
+  }
+  template <typename Format>
+  void multiply_slices(Each<kernels::cuda::Sums<8>>& sums, int own, int other, bool adds) {
+    const std::uint64_t left = kernels::cuda::slice_descriptor(static_cast<std::uint32_t>(own));
+    const std::uint64_t right = kernels::cuda::slice_descriptor(static_cast<std::uint32_t>(other));
+    SliceProduct product = begin_product(sums);
+    for (int step = 0; step < 4; ++step) {
+      float a[64][16];
+      float b[64][16];
+      read_rows<Format>(product, left + static_cast<unsigned>(step) * kernels::cuda::kNextColumns, a);
+      read_rows<Format>(product, right + static_cast<unsigned>(step) * kernels::cuda::kNextColumns, b);
+      add_products(product, step > 0 || adds, a, [&](int at, int column) { return b[column][at]; });
+    }
+    open_products_.push_back(std::move(product));
+  }
+  template <typename Format>
+  void multiply_weights(Each<kernels::cuda::Sums<8>>& sums, Each<kernels::cuda::PackedWeights>& weights, int slice) {
+    const std::uint64_t right = kernels::cuda::slice_descriptor(static_cast<std::uint32_t>(slice));
+    SliceProduct product = begin_product(sums);
+    expect_fenced(&weights);
+    for (int step = 0; step < 4; ++step) {
+      float a[64][16];
+      for (int thread = 0; thread < kThreads; ++thread) {
+        for (int at = 0; at < 8; ++at) {
+          const std::uint32_t pair = weights.values[thread].at[step][at / 2];
+          a[kernels::cuda::own_row(thread) + at / 2 % 2 * 8][kernels::cuda::own_column(thread) + at / 4 * 8 + at % 2] =
+              number<Format>(pair, at % 2);
+        }
+      }
+      float b[16][64];
+      read_columns<Format>(product, right + static_cast<unsigned>(step) * kernels::cuda::kNextRows, b);
+      add_products(product, true, a, [&](int at, int column) { return b[at][column]; });
+    }
+    weights.is_in_product = true;
+    product.weights = &weights;
+    open_products_.push_back(std::move(product));
+  }
+  void order(const Each<float>& value) {
+    for (int thread = 0; thread < kThreads; ++thread) {
+      if (value[thread] < 0) {
+        refuse_access("a value for order() is negative");
+      }
+    }
+  }
+  void commit_products() {
+    product_groups_.push_back(std::move(open_products_));
+    open_products_.clear();
+  }
+  template <int kPending, typename... Values>
+  void wait_products(Values&... ready) {
+    while (product_groups_.size() > kPending) {
+      const std::vector<SliceProduct> group = std::move(product_groups_.front());
+      product_groups_.pop_front();
+      for (const SliceProduct& product : group) {
+        end_product(product);
+      }
+    }
+    (ready.check(), ...);
+  }
+
   template <typename Format>
   static std::uint32_t pack(float low, float high) {
     return half_bits<Format>(low) | std::uint32_t{half_bits<Format>(high)} << 16;
@@ -238,6 +235,113 @@ class EmulatedLanes {
     int to;
     unsigned char bytes[16];
   };
+
+  /// One under way: its results, what they go to, and what it reads.
+  struct SliceProduct {
+    Each<kernels::cuda::Sums<8>>* sums = nullptr;
+    Each<kernels::cuda::PackedWeights>* weights = nullptr;
+    std::vector<float> result;
+    std::vector<int> offsets;
+  };
+
+  void expect_fenced(const void* values) const {
+    if (std::find(fenced_.begin(), fenced_.end(), values) == fenced_.end()) {
+      refuse_access("a product of registers that begin_products() did not name");
+    }
+  }
+  SliceProduct begin_product(Each<kernels::cuda::Sums<8>>& sums) {
+    static_assert(kHasSliceProducts);
+    expect_fenced(&sums);
+    SliceProduct product;
+    product.sums = &sums;
+    product.result.resize(64 * 64);
+    for (int thread = 0; thread < kThreads; ++thread) {
+      for (int at = 0; at < 32; ++at) {
+        product.result[result_place(thread, at)] = latest(sums, thread, at);
+      }
+    }
+    sums.is_in_product = true;
+    return product;
+  }
+  static std::size_t result_place(int thread, int at) {
+    return static_cast<std::size_t>((kernels::cuda::own_row(thread) + at % 4 / 2 * 8) * 64 + at / 4 * 8 +
+                                    kernels::cuda::own_column(thread) + at % 2);
+  }
+  /// A sum, which may be that of a product under way to the same registers: these go on in their order.
+  float latest(const Each<kernels::cuda::Sums<8>>& sums, int thread, int at) const {
+    float found = sums.values[thread].at[at / 4][at % 4];
+    const auto look = [&](const std::vector<SliceProduct>& group) {
+      for (const SliceProduct& product : group) {
+        found = product.sums == &sums ? product.result[result_place(thread, at)] : found;
+      }
+    };
+    for (const std::vector<SliceProduct>& group : product_groups_) {
+      look(group);
+    }
+    look(open_products_);
+    return found;
+  }
+  void end_product(const SliceProduct& product) {
+    for (int thread = 0; thread < kThreads; ++thread) {
+      for (int at = 0; at < 32; ++at) {
+        product.sums->values[thread].at[at / 4][at % 4] = product.result[result_place(thread, at)];
+      }
+    }
+    product.sums->is_in_product = is_under_way(product.sums);
+    if (product.weights != nullptr) {
+      product.weights->is_in_product = false;
+    }
+    for (const int offset : product.offsets) {
+      memory_.end_product(offset);
+    }
+  }
+  /// Whether a later product writes the same registers.
+  bool is_under_way(const void* sums) const {
+    const auto writes = [&](const SliceProduct& one) { return one.sums == sums; };
+    return std::any_of(open_products_.begin(), open_products_.end(), writes) ||
+           std::any_of(product_groups_.begin(), product_groups_.end(), [&](const std::vector<SliceProduct>& group) {
+             return std::any_of(group.begin(), group.end(), writes);
+           });
+  }
+  /// The sixteen bits that a descriptor gives: eight rows of 128 bytes, the next eight behind its stride, and bits 4 to
+  /// 6 of the address turned by bits 7 to 9.
+  template <typename Format>
+  float read_number(SliceProduct& product, std::uint64_t descriptor, int row, int column) {
+    constexpr std::uint64_t kSwizzle128 = 1;
+    if (descriptor >> 62 != kSwizzle128 || (descriptor >> 49 & 7) != 0) {
+      refuse_access("a descriptor that is not of slices");
+    }
+    const int stride = static_cast<int>(descriptor >> 32 & 0x3FFF) * 16;
+    const int plain = static_cast<int>(descriptor & 0x3FFF) * 16 + row / 8 * stride + row % 8 * 128 + column * 2;
+    const int offset = plain ^ (plain >> 7 & 7) << 4;
+    product.offsets.push_back(offset);
+    return number<Format>(memory_.begin_product(offset), 0);
+  }
+  template <typename Format>
+  void read_rows(SliceProduct& product, std::uint64_t descriptor, float (&to)[64][16]) {
+    for (int at = 0; at < 64 * 16; ++at) {
+      to[at / 16][at % 16] = read_number<Format>(product, descriptor, at / 16, at % 16);
+    }
+  }
+  template <typename Format>
+  void read_columns(SliceProduct& product, std::uint64_t descriptor, float (&to)[16][64]) {
+    for (int at = 0; at < 16 * 64; ++at) {
+      to[at / 64][at % 64] = read_number<Format>(product, descriptor, at / 64, at % 64);
+    }
+  }
+  template <typename Right>
+  static void add_products(SliceProduct& product, bool adds, const float (&left)[64][16], const Right& right) {
+    for (int row = 0; row < 64; ++row) {
+      for (int column = 0; column < 64; ++column) {
+        float sum = 0;
+        for (int at = 0; at < 16; ++at) {
+          sum += left[row][at] * right(at, column);
+        }
+        float& result = product.result[static_cast<std::size_t>(row * 64 + column)];
+        result = adds ? result + sum : sum;
+      }
+    }
+  }
 
   template <bool kTransposed, typename Address>
   void load(Each<kernels::cuda::Matrices>& to, const Address& address) {
@@ -302,6 +406,9 @@ class EmulatedLanes {
   SharedMemory memory_;
   std::vector<AsyncCopy> open_;
   std::deque<std::vector<AsyncCopy>> groups_;
+  std::vector<const void*> fenced_;
+  std::vector<SliceProduct> open_products_;
+  std::deque<std::vector<SliceProduct>> product_groups_;
 };
 
 }  // namespace weft::test

@@ -9,6 +9,17 @@
 
 namespace weft::test {
 
+/// Whether a pass has another way where lanes have products of slices.
+template <typename Pass>
+constexpr bool may_go_ahead() {
+  if constexpr (requires { Pass::kMayGoAhead; }) {
+    return Pass::kMayGoAhead;
+  }
+  return false;
+}
+
+/// kIsHopper: lanes have products of slices.
+template <bool kIsHopper>
 struct EmulatedLauncher {
   /// One in so many blocks has its accesses checked: all do the same.
   static constexpr std::int64_t kCheckedBlocks = 8;
@@ -17,7 +28,8 @@ struct EmulatedLauncher {
   void launch(const Call& call) {
     const kernels::cuda::Grid grid = Pass::grid(call);
     for (std::int64_t block = 0; block < grid.x * grid.y * grid.z; ++block) {
-      EmulatedLanes<Pass::kThreads> lanes(Pass::shared_bytes(call), block % kCheckedBlocks == 0);
+      EmulatedLanes<Pass::kThreads, kIsHopper && may_go_ahead<Pass>()> lanes(Pass::shared_bytes(call),
+                                                                             block % kCheckedBlocks == 0);
       Pass::block(lanes, call, {block % grid.x, block / grid.x % grid.y, block / grid.x / grid.y});
     }
   }

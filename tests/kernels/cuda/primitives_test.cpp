@@ -143,6 +143,91 @@ TEST(CudaPrimitives, WhatMeetsBetweenTwoBarriersIsRefused) {
   EXPECT_THROW(lanes.copy_async(0, 16, from + 1, 16), std::logic_error);
 }
 
+// A slice of small whole numbers, published; product of row and column with it as loops.
+class SliceProducts : public ::testing::Test {
+ protected:
+  using Lanes = EmulatedLanes<128, true>;
+  static constexpr int kOther = kernels::cuda::kSliceBytes;
+
+  void SetUp() override {
+    for (int row = 0; row < 64; ++row) {
+      for (int column = 0; column < 64; ++column) {
+        for (int slice = 0; slice < 2; ++slice) {
+          const float number = entry(slice, row, column);
+          const int to = slice * kOther + kernels::cuda::element_place<BFloat16Format>(row, column);
+          lanes.store_shared(row, to, static_cast<std::uint16_t>(Lanes::pack<BFloat16Format>(number, 0)));
+        }
+      }
+    }
+  }
+  static float entry(int slice, int row, int column) {
+    return static_cast<float>((row * (3 + slice) + column * 5) % 11 - 5);
+  }
+  void publish() {
+    lanes.publish();
+    lanes.barrier();
+  }
+
+  Lanes lanes{3 * kOther};
+  Lanes::Each<kernels::cuda::Scores> sums{};
+};
+
+TEST_F(SliceProducts, AreThoseOfLoopsAndShowAtTheWait) {
+  publish();
+  lanes.begin_products(sums);
+  lanes.multiply_slices<BFloat16Format>(sums, 0, kOther, false);
+  lanes.commit_products();
+  EXPECT_THROW(sums[0].at[0][0] = 0, std::logic_error);
+  EXPECT_THROW(lanes.wait_products<1>(sums), std::logic_error);  // still under way
+  EXPECT_THROW(lanes.store_shared(0, kOther, 1.0F), std::logic_error);
+  lanes.wait_products<0>(sums);
+  Lanes::Each<kernels::cuda::Scores> values{};
+  Lanes::Each<kernels::cuda::PackedWeights> weights{};
+  for (int thread = 0; thread < 128; ++thread) {
+    for (int at = 0; at < 32; ++at) {
+      const int row = kernels::cuda::own_row(thread) + at % 4 / 2 * 8;
+      const int key = at / 4 * 8 + kernels::cuda::own_column(thread) + at % 2;
+      float expected = 0;
+      for (int column = 0; column < 64; ++column) {
+        expected += entry(0, row, column) * entry(1, key, column);
+      }
+      ASSERT_EQ(sums[thread].at[at / 4][at % 4], expected) << row << " " << key;
+    }
+    for (int at = 0; at < 16; ++at) {
+      const int row = kernels::cuda::own_row(thread) + at % 2 * 8;
+      const int key = at / 4 * 16 + at % 4 / 2 * 8 + kernels::cuda::own_column(thread);
+      weights[thread].at[at / 4][at % 4] =
+          Lanes::pack<BFloat16Format>(static_cast<float>((row + key) % 7), static_cast<float>((row + key + 1) % 7));
+    }
+  }
+  lanes.begin_products(values, weights);
+  lanes.multiply_weights<BFloat16Format>(values, weights, kOther);
+  lanes.commit_products();
+  EXPECT_THROW(weights[0].at[0][0] = 0, std::logic_error);
+  lanes.wait_products<0>(values);
+  for (int thread = 0; thread < 128; ++thread) {
+    for (int at = 0; at < 32; ++at) {
+      const int row = kernels::cuda::own_row(thread) + at % 4 / 2 * 8;
+      const int column = at / 4 * 8 + kernels::cuda::own_column(thread) + at % 2;
+      float expected = 0;
+      for (int key = 0; key < 64; ++key) {
+        expected += static_cast<float>((row + key) % 7) * entry(1, key, column);
+      }
+      ASSERT_EQ(values[thread].at[at / 4][at % 4], expected) << row << " " << column;
+    }
+  }
+}
+
+TEST_F(SliceProducts, WhatWasNotPublishedOrNamedIsRefused) {
+  lanes.begin_products(sums);
+  EXPECT_THROW(lanes.multiply_slices<BFloat16Format>(sums, 0, kOther, false), std::logic_error);  // no barrier
+  lanes.barrier();
+  EXPECT_THROW(lanes.multiply_slices<BFloat16Format>(sums, 0, kOther, false), std::logic_error);  // not published
+  publish();
+  Lanes::Each<kernels::cuda::Scores> others{};
+  EXPECT_THROW(lanes.multiply_slices<BFloat16Format>(others, 0, kOther, false), std::logic_error);  // not named
+}
+
 TEST(CudaPrimitives, ShufflesStayInTheirWarp) {
   EmulatedLanes<64> lanes(16);
   EmulatedLanes<64>::Each<float> values;

@@ -102,16 +102,18 @@ WEFT_DEVICE bool is_own(const DeviceCall& call, const Place& at, const Pair& pai
          seen_positions(call.attention, row).own == key_positions(call.attention, row, 0)[pair.key];
 }
 
-/// The edges of a row of a block, which counts from the first.
-template <bool kOwnsQueries>
+/// The edges of a row of a block, which counts from the first. kHasPositions: the call may have positions of rows.
+template <bool kOwnsQueries, bool kHasPositions = true>
 WEFT_DEVICE std::uint64_t edges_of(const DeviceCall& call, const Place& at, const Met& met, int row) {
   std::uint64_t word = met.bits == nullptr ? kAllRows : met.bits[row];
   word = has_bit(met.own_there, row) ? word & met.there : 0;
-  if (has_positions(call.attention)) {
-    WEFT_DEVICE_LOOP
-    for (int other = 0; other < kSliceRows; ++other) {
-      if (has_bit(word, other) && !is_in_sight(call, at, pair_of<kOwnsQueries>(met, row, other))) {
-        word &= ~(std::uint64_t{1} << other);
+  if constexpr (kHasPositions) {
+    if (has_positions(call.attention)) {
+      WEFT_DEVICE_LOOP
+      for (int other = 0; other < kSliceRows; ++other) {
+        if (has_bit(word, other) && !is_in_sight(call, at, pair_of<kOwnsQueries>(met, row, other))) {
+          word &= ~(std::uint64_t{1} << other);
+        }
       }
     }
   }

@@ -39,18 +39,19 @@ class OwnTile {
       : lanes_(lanes), rows_(rows), place_(place), slices_(slices_of<Format>(rows.columns)) {}
 
   WEFT_DEVICE int slices() const { return slices_; }
+  WEFT_DEVICE int place(int slice) const { return place_ + slice * kOwnSliceBytes<Format>; }
 
   WEFT_DEVICE void copy(bool is_aligned) {
     WEFT_DEVICE_LOOP
     for (int slice = 0; slice < slices_; ++slice) {
-      copy_slice<Format, Format::kOwnRows>(lanes_, place_ + slice * kOwnSliceBytes<Format>, rows_, slice, is_aligned);
+      copy_slice<Format, Format::kOwnRows>(lanes_, place(slice), rows_, slice, is_aligned);
     }
   }
 
   /// sums += own other^T over the columns of a slice.
   WEFT_DEVICE void add_scores_of(typename Lanes::template Each<Scores>& sums, int slice, int other) {
     const std::int64_t left = rows_.columns - std::int64_t{slice} * Format::kColumns;
-    add_scores<Format>(lanes_, sums, place_ + slice * kOwnSliceBytes<Format>, other,
+    add_scores<Format>(lanes_, sums, place(slice), other,
                        left < Format::kColumns ? static_cast<int>(left) : Format::kColumns);
   }
 
@@ -60,8 +61,7 @@ class OwnTile {
       WEFT_DEVICE_LOOP
       for (int slice = 0; slice < slices_; ++slice) {
         unroll<2>([&](auto row) {
-          const bool is_lost =
-              screen.has_lost(thread, place_ + slice * kOwnSliceBytes<Format>, own_row(thread) + 8 * row);
+          const bool is_lost = screen.has_lost(thread, place(slice), own_row(thread) + 8 * row);
           lost[thread].at[row] = lost[thread].at[row] || is_lost;
         });
       }
@@ -70,7 +70,7 @@ class OwnTile {
     lanes_.run([&](int thread) {
       WEFT_DEVICE_LOOP
       for (int slice = 0; slice < slices_ && thread < Format::kOwnRows; ++slice) {
-        screen.clear_row(thread, place_ + slice * kOwnSliceBytes<Format>, thread);
+        screen.clear_row(thread, place(slice), thread);
       }
     });
     lanes_.barrier();

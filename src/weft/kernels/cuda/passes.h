@@ -10,6 +10,7 @@
 #include "weft/kernels/cuda/backward_queries.h"
 #include "weft/kernels/cuda/decode.h"
 #include "weft/kernels/cuda/forward.h"
+#include "weft/kernels/cuda/forward_ahead.h"
 
 namespace weft::kernels::cuda {
 
@@ -80,6 +81,8 @@ struct ForwardWalk {
   static constexpr int kThreads = cuda::kThreads<Format>;
   /// Thread blocks that a multiprocessor holds: three have 168 registers a thread. With four some would be spilled.
   static constexpr int kResident = kIsHalf<Format> && !kHasTerms ? 3 : 1;
+  /// Whether scores are made ahead, on lanes that have products of slices.
+  static constexpr bool kMayGoAhead = kIsHalf<Format> && !kHasTerms;
   static constexpr Grid grid(const DeviceCall& call) {
     const std::int64_t chunks = parts_of(call.attention.value_dim, Format::kColumns * kSlices);
     return {call.rows.most_items, heads_of(call), chunks * kPartsOfBlock<Format>};
@@ -92,8 +95,12 @@ struct ForwardWalk {
   static WEFT_DEVICE bool block(Lanes& lanes, const DeviceCall& call, const Grid& at) {
     const Place place = place_of<Format>(call, at);
     const WorkItem item = item_of(call, call.rows, place);
-    return is_there(item) && ForwardBlock < Lanes, Format, kSlices, kHasTerms || kCareful,
-           kCareful > (lanes, call, place, item).run();
+    if constexpr (Lanes::kHasSliceProducts && kMayGoAhead && !kCareful) {
+      return is_there(item) && ForwardAheadBlock<Lanes, Format>(lanes, call, place, item).run();
+    } else {
+      return is_there(item) && ForwardBlock < Lanes, Format, kSlices, kHasTerms || kCareful,
+             kCareful > (lanes, call, place, item).run();
+    }
   }
 };
 
@@ -102,6 +109,7 @@ template <typename Walk>
 struct HotPass {
   static constexpr int kThreads = Walk::kThreads;
   static constexpr int kResident = Walk::kResident;
+  static constexpr bool kMayGoAhead = Walk::kMayGoAhead;
   static Grid grid(const DeviceCall& call) { return Walk::grid(call); }
   static int shared_bytes(const DeviceCall& call) { return Walk::shared_bytes(call); }
   template <typename Lanes>
@@ -224,6 +232,7 @@ template <typename Format, bool kHasTerms, bool kIsTable>
 struct QueryGradientWalk {
   static constexpr int kThreads = cuda::kThreads<Format>;
   static constexpr int kResident = 1;
+  static constexpr bool kMayGoAhead = false;
   static constexpr Grid grid(const DeviceCall& call) {
     const std::int64_t chunks = kIsTable ? 1 : slices_of<Format>(call.attention.head_dim);
     return {call.rows.most_items, heads_of(call), chunks * kPartsOfBlock<Format>};
@@ -243,6 +252,7 @@ template <typename Format, bool kHasTerms>
 struct KeyGradientWalk {
   static constexpr int kThreads = cuda::kThreads<Format>;
   static constexpr int kResident = 1;
+  static constexpr bool kMayGoAhead = false;
   static constexpr Grid grid(const DeviceCall& call) {
     const std::int64_t keys = slices_of<Format>(call.attention.head_dim);
     const std::int64_t values = slices_of<Format>(call.attention.value_dim);

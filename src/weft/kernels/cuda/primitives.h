@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "weft/kernels/cuda/device.h"
+#include "weft/kernels/cuda/warpgroup.h"
 
 namespace weft::kernels::cuda {
 
@@ -32,6 +33,14 @@ struct alignas(16) Sixteen {
 /// `kThreads` threads of a block of a GPU.
 template <int kThreads>
 struct DeviceLanes {
+  /// Whether there are products of slices in shared memory. The one place where an architecture chooses: it is known
+  /// when machine code is made for it.
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+  static constexpr bool kHasSliceProducts = kThreads == 128;
+#else
+  static constexpr bool kHasSliceProducts = false;
+#endif
+
   /// A T in each thread.
   template <typename T>
   struct Each {
@@ -46,7 +55,7 @@ struct DeviceLanes {
   }
 
   static WEFT_DEVICE std::uint32_t shared_address(int offset) {
-    extern __shared__ __align__(128) unsigned char shared_memory[];
+    extern __shared__ __align__(1024) unsigned char shared_memory[];
     return static_cast<std::uint32_t>(__cvta_generic_to_shared(shared_memory)) + static_cast<std::uint32_t>(offset);
   }
 
@@ -66,12 +75,12 @@ struct DeviceLanes {
 
   template <typename T>
   WEFT_DEVICE T load_shared(int, int offset) {
-    extern __shared__ __align__(128) unsigned char shared_memory[];
+    extern __shared__ __align__(1024) unsigned char shared_memory[];
     return *reinterpret_cast<const T*>(shared_memory + offset);
   }
   template <typename T>
   WEFT_DEVICE void store_shared(int, int offset, const T& value) {
-    extern __shared__ __align__(128) unsigned char shared_memory[];
+    extern __shared__ __align__(1024) unsigned char shared_memory[];
     *reinterpret_cast<T*>(shared_memory + offset) = value;
   }
 
@@ -125,6 +134,48 @@ struct DeviceLanes {
           : "+f"(sum[0]), "+f"(sum[1]), "+f"(sum[2]), "+f"(sum[3])
           : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
     }
+  }
+
+  /// What the threads stored and copied, once they waited for it, is for products of slices after the next barrier.
+  WEFT_DEVICE void publish() { asm volatile("fence.proxy.async.shared::cta;\n" ::: "memory"); }
+  /// Products of slices may begin: what they add to, and their weights, is as it should be.
+  template <typename... Values>
+  WEFT_DEVICE void begin_products(Values&... used) {
+    (pin(used.value.at), ...);
+    asm volatile("wgmma.fence.sync.aligned;\n" ::: "memory");
+  }
+  /// Begins sums (+)= own other^T over all columns of two slices; `adds`: to what is there.
+  template <typename Format>
+  WEFT_DEVICE void multiply_slices(Each<Sums<8>>& sums, int own, int other, bool adds) {
+    const std::uint64_t left = slice_descriptor(shared_address(own));
+    const std::uint64_t right = slice_descriptor(shared_address(other));
+    unroll<4>([&](auto step) {
+      wgmma_slices<Format::kIsBFloat16>(sums.value.at, left + step * kNextColumns, right + step * kNextColumns,
+                                        step > 0 || adds ? 1 : 0);
+    });
+  }
+  /// Begins sums += weights slice over all rows of a slice.
+  template <typename Format>
+  WEFT_DEVICE void multiply_weights(Each<Sums<8>>& sums, Each<PackedWeights>& weights, int slice) {
+    const std::uint64_t right = slice_descriptor(shared_address(slice));
+    unroll<4>([&](auto step) {
+      wgmma_weights<Format::kIsBFloat16>(sums.value.at, weights.value.at[step], right + step * kNextRows);
+    });
+  }
+  /// What follows begins when `value` is known, which is not negative. Without that the assembler moves a wait in front
+  /// of everything that does not need it, though it is written behind: a branch it does not cross.
+  WEFT_DEVICE void order(const Each<float>& value) {
+    if (value.value < 0) {
+      asm volatile("trap;\n" ::: "memory");
+    }
+  }
+  /// Ends a group of products of slices.
+  WEFT_DEVICE void commit_products() { asm volatile("wgmma.commit_group.sync.aligned;\n" ::: "memory"); }
+  /// Waits until at most kPending groups are under way: then `ready` may be read, and slices and weights written again.
+  template <int kPending, typename... Values>
+  WEFT_DEVICE void wait_products(Values&... ready) {
+    asm volatile("wgmma.wait_group.sync.aligned %0;\n" ::"n"(kPending) : "memory");
+    (pin(ready.value.at), ...);
   }
 
   /// Two numbers, rounded to the nearest, the first one low.

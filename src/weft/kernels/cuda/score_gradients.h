@@ -64,7 +64,8 @@ class ScoreGradients {
         lost_incoming_[thread] = 0;
       }
       unroll<2>([&](auto row) {
-        edges[thread].at[row] = edges_of<kOwnsQueries>(call_, at_, met, first_row_ + own_row(thread) + 8 * row);
+        edges[thread].at[row] =
+            edges_of<kOwnsQueries, kHasTerms>(call_, at_, met, first_row_ + own_row(thread) + 8 * row);
       });
     });
   }

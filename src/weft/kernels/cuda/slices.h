@@ -94,8 +94,8 @@ WEFT_DEVICE void copy_slice(Lanes& lanes, int to, const SliceRows& from, int sli
 }
 
 /// A ring of slices that copy(to) fills one after the other, kAhead steps before they are used. next() gives the place
-/// of the next one; those of the kRingSlots - kAhead last ones stay as they are.
-template <typename Lanes, int kAhead, typename Copy>
+/// of the next one; those of the kRingSlots - kAhead last ones stay as they are. kIsPublished: for products of slices.
+template <typename Lanes, int kAhead, typename Copy, bool kIsPublished = false>
 class Ring {
  public:
   WEFT_DEVICE Ring(Lanes& lanes, int place, std::int32_t steps, const Copy& copy)
@@ -108,6 +108,9 @@ class Ring {
 
   WEFT_DEVICE int next() {
     lanes_.template wait<kAhead - 1>();
+    if constexpr (kIsPublished) {
+      lanes_.publish();
+    }
     lanes_.barrier();
     fill();
     slot_ = used_ % kRingSlots;

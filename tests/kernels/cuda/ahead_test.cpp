@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// The forward pass whose products are under way while others are computed, on lanes that have products of slices:
+// calls without terms, which are the only ones that take that way.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "kernels/cuda/emulated_call.h"
+#include "kernels/exact_case.h"
+
+namespace weft::test {
+namespace {
+
+using kernels::DType;
+
+template <typename Case>
+void expect_ahead(Case call, double bound) {
+  Case plain = call;
+  Float64Case exact = exact_case(call);
+  exact.forward();
+  call.own = &kEmulatedHopperKernels;
+  call.forward();
+  expect_close(call.output, exact.output, bound, bound);
+  expect_log_sum_exp(call, exact, 1e-5);
+  plain.own = &kEmulatedCudaKernels;
+  plain.forward();
+  expect_close(call.output, plain.output, bound, bound);
+}
+
+template <typename Case>
+Case plain_case(const Shape& shape, const Multiplicity& edges, DType dtype) {
+  Case call(shape, edges, 3, dtype);
+  call.scale = 0.1;
+  return call;
+}
+
+// One block, two, three: the loop takes two at a time. Query 90 sees nothing.
+int seen_edges(std::int64_t, std::int64_t query, std::int64_t key) {
+  return query != 90 && (query % 3 == key % 3 || query / 64 == key / 64) ? 1 : 0;
+}
+
+TEST(CudaAhead, AllWidthsAndLengths) {
+  for (const std::int64_t keys : {1, 64, 70, 190, 200}) {
+    expect_ahead(plain_case<BFloat16Case>({1, 2, 1, 100, keys, 61, 61, {64, 64}}, seen_edges, DType::kBFloat16),
+                 1.0 / 128);
+  }
+  for (const std::int64_t width : {1, 64, 125, 253}) {
+    expect_ahead(plain_case<BFloat16Case>({1, 1, 1, 70, 140, width, 20, {64, 64}}, seen_edges, DType::kBFloat16),
+                 1.0 / 128);
+    expect_ahead(plain_case<Float16Case>({1, 1, 1, 70, 140, 61, width, {64, 64}}, seen_edges, DType::kFloat16),
+                 1.0 / 1024);
+  }
+}
+
+TEST(CudaAhead, PaddingShortTilesAndRowsThatSeeNothing) {
+  auto call = plain_case<Float16Case>({2, 2, 2, 100, 150, 40, 64, {17, 64}}, seen_edges, DType::kFloat16);
+  call.keep.assign(300, 1);
+  for (int key = 0; key < 64; ++key) {
+    call.keep[static_cast<std::size_t>(key)] = 0;
+  }
+  call.keep[170] = call.keep[299] = 0;
+  expect_ahead(call, 1.0 / 1024);
+}
+
+TEST(CudaAhead, PartsOfALongRowAreJoined) {
+  cut_emulated_parts(2);
+  expect_ahead(plain_case<BFloat16Case>({1, 2, 2, 64, 330, 64, 64, {64, 64}}, seen_edges, DType::kBFloat16), 1.0 / 128);
+  cut_emulated_parts(kernels::cuda::kLongestPart);
+}
+
+// What is not finite is computed again, carefully; what no edge reaches stays finite.
+TEST(CudaAhead, NaNReachesWhatSeesIt) {
+  auto call = plain_case<BFloat16Case>({1, 1, 1, 100, 130, 64, 64, {64, 64}}, seen_edges, DType::kBFloat16);
+  call.value.set(0, 0, 70, 3, std::numeric_limits<double>::quiet_NaN());
+  call.own = &kEmulatedHopperKernels;
+  call.forward();
+  for (std::int64_t row = 0; row < 100; ++row) {
+    EXPECT_EQ(std::isnan(call.output.get(0, 0, row, 3)), seen_edges(0, row, 70) == 1) << row;
+  }
+}
+
+}  // namespace
+}  // namespace weft::test
