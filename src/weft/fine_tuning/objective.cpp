@@ -19,6 +19,7 @@
 #include "weft/fine_tuning/objectives/multilabel.h"
 #include "weft/fine_tuning/objectives/tag.h"
 #include "weft/fine_tuning/open_answers/hotpot_objective.h"
+#include "weft/fine_tuning/open_answers/trivia_objective.h"
 #include "weft/fine_tuning/open_answers/wikihop_objective.h"
 #include "weft/fine_tuning/retrieval/embed_objective.h"
 #include "weft/fine_tuning/retrieval/rerank_objective.h"
@@ -165,15 +166,16 @@ models::EncoderInput Objective::input(std::span<const TokenRow> rows, const Padd
 std::span<const TaskEntry> task_table() {
   static constexpr std::string_view kTexts = "auto csv tsv jsonl json text lines fasta";
   static constexpr std::string_view kRecords = "auto csv tsv jsonl json";
-  static constexpr std::array<TaskEntry, 9> kTable = {{{"classify", kTexts, make_one<ClassifyObjective>},
-                                                       {"multilabel", kTexts, make_one<MultilabelObjective>},
-                                                       {"tag", "auto conll", make_one<TagObjective>},
-                                                       {"answer", "auto squad", make_one<AnswerObjective>},
-                                                       {"choose", "auto jsonl json", make_one<ChooseObjective>},
-                                                       {"embed", kRecords, make_one<EmbedObjective>},
-                                                       {"rerank", kRecords, make_one<RerankObjective>},
-                                                       {"hotpotqa", "auto json", make_one<HotpotObjective>},
-                                                       {"wikihop", "auto json", make_one<WikiHopObjective>}}};
+  static constexpr std::array<TaskEntry, 10> kTable = {{{"classify", kTexts, make_one<ClassifyObjective>},
+                                                        {"multilabel", kTexts, make_one<MultilabelObjective>},
+                                                        {"tag", "auto conll", make_one<TagObjective>},
+                                                        {"answer", "auto squad", make_one<AnswerObjective>},
+                                                        {"choose", "auto jsonl json", make_one<ChooseObjective>},
+                                                        {"embed", kRecords, make_one<EmbedObjective>},
+                                                        {"rerank", kRecords, make_one<RerankObjective>},
+                                                        {"hotpotqa", "auto json", make_one<HotpotObjective>},
+                                                        {"triviaqa", "auto json", make_one<TriviaObjective>},
+                                                        {"wikihop", "auto json", make_one<WikiHopObjective>}}};
   return kTable;
 }
 

@@ -171,7 +171,7 @@ constexpr std::array<Preset, 17> kPresets = {{
      R"({"batch_size": 32, "epochs": 15, "warmup_steps": 200, "learning_rate": 3e-5, "beta2": 0.98,
          "max_length": 4096})"},
     // The released command for TriviaQA in scripts/cheatsheet.txt of Longformer's code.
-    {"longformer-triviaqa", "answer",
+    {"longformer-triviaqa", "triviaqa",
      R"({"batch_size": 8, "epochs": 4, "warmup_steps": 1000, "learning_rate": 3e-5, "max_length": 4096})"},
     // Reimers and Gurevych 2019, section 4.2: the STS benchmark, whose scores go from 0 to 5.
     {"sbert-sts", "embed",

@@ -79,6 +79,11 @@ void show_tasks_of_open_answers(CLI::App& app) {
                    fine_tuning_help({"--max-length", "--truncate", "--max-answer-length"},
                                     "  weft train --task hotpotqa --model longformer-base-4096 --train-data "
                                     "hotpot_train.json --eval-data hotpot_dev.json --epochs 5 --out run\n"));
+  show_first_where(app, "--task", "triviaqa",
+                   fine_tuning_help({"--max-length", "--stride", "--max-answer-length"},
+                                    "  weft train --task triviaqa --model longformer-base-4096 --train-data "
+                                    "qa/wikipedia-train.json --eval-data qa/wikipedia-dev.json --preset "
+                                    "longformer-triviaqa --out run\n"));
   show_first_where(app, "--task", "wikihop",
                    fine_tuning_help({"--max-length", "--truncate"},
                                     "  weft train --task wikihop --model longformer-base-4096 --train-data train.json "
