@@ -110,6 +110,29 @@ class SequenceTasksTest(Case):
         self.assertEqual(weft(*given).returncode, 0)
         self.assert_fails(weft(*given, "--json"), 1, "twice.csv", "two columns", "'a'")
 
+    def test_models_that_write_together(self):
+        other = make_marian(self.folder / "other")
+        alone = self.translate(TEXT)[0]["result"]
+        for mean in ("probabilities", "logarithms"):  # of equal models each is that of one
+            together = self.translate(TEXT, "--with", other, "--mean", mean, "--model-weights", "2", "0.5")[0]["result"]
+            self.assertEqual([one["translation_text"] for one in together], [one["translation_text"] for one in alone])
+        given = ("translate", self.model, "--target-lang", "de", "a man")
+        self.assert_fails(weft(*given, "--model-weights", "1"), 2, "--with")
+        self.assert_fails(weft(*given, "--with", other, "--model-weights", "1"), 1, "1 weights for 2 models")
+        self.assert_fails(weft(*given, "--with", other, "--model-weights", "1", "x"), 1, "--model-weights", "'x'")
+        vocabulary = json.loads((other / "vocab.json").read_text())
+        first, second = list(vocabulary)[5:7]
+        vocabulary[first], vocabulary[second] = vocabulary[second], vocabulary[first]
+        (other / "vocab.json").write_text(json.dumps(vocabulary))
+        self.assert_fails(weft(*given, "--with", other), 1, "one vocabulary", "token 5")
+        trees = self.folder / "labels.trees"
+        trees.write_text("(S (NP XX )NP )S\n", encoding="utf-8")
+        self.assert_fails(weft(*given, "--tree-labels", trees), 1, "cannot write a tree")
+        trees.write_text("(S (NP XX )S )NP\n", encoding="utf-8")
+        self.assert_fails(weft(*given, "--tree-labels", trees), 1, "labels.trees", "line 1")
+        trees.write_text("\n", encoding="utf-8")
+        self.assert_fails(weft(*given, "--tree-labels", trees), 1, "labels.trees", "no tree")
+
     def test_languages(self):
         self.assert_fails(weft("translate", self.model, "a man"), 1, "--target-lang", "'de', 'fr'")
         self.assert_fails(weft("translate", self.model, "a man", "--target-lang", "xx"), 1, "'xx'", "'de', 'fr'")

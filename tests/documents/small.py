@@ -41,7 +41,7 @@ def train(flags):
     if task in ("lm", "mlm") and "--resume" not in flags:
         flags.setdefault("--max-eval-bytes", ["4000"])
     if flags.keys().isdisjoint({"--model", "--config", "--resume"}):
-        (new_pair_model if task in ("translate", "summarize") else new_language_model)(flags)
+        (new_pair_model if task in ("translate", "summarize", "denoise") else new_language_model)(flags)
 
 
 def new_language_model(flags):

@@ -195,6 +195,7 @@ NAMES = {
     "train.en": lines(60, words=6), "train.de": lines(60, language="de", words=6), "val.en": lines(8, words=6), "val.de": lines(8, language="de", words=6),
     "more.en": lines(20, words=6),
     "more.de": lines(20, language="de", words=6), "test.en": lines(6, words=6), "test.de": lines(6, language="de", words=6),
+    "train.trees": lambda path: path.write_text("(S (NP XX )NP (VP XX (NP XX )NP )VP )S\n" * 60), "test.words": lines(6, words=6),
     "test.gold": lambda path: path.write_text("0-0 1-1\n" * 6), "train.links": lambda path: path.write_text("0-0 1-1\n" * 60),
     # tables and records
     "train.tsv": columns("text", "label"), "dev.tsv": columns("text", "label"), "test.tsv": columns("text", "label"),
@@ -223,7 +224,7 @@ NAMES = {
     "small": encoder("roberta", "none"), "long": encoder("longformer", "none"),
     "reviews-dense": encoder("roberta", "sequence-classification"), "tokenizer": lambda path: shutil.copytree(TOKENIZERS / "roberta", path),
     # encoder-decoders
-    "de-en": translator, "runs/translate": translator, "opus-mt-cs-en": marian("cs", "en"), "Helsinki-NLP/opus-mt-cs-en": marian("cs", "en"),
+    "de-en": translator, "one": translator, "two": translator, "three": translator, "parser": translator, "en-de": translator, "runs/translate": translator, "opus-mt-cs-en": marian("cs", "en"), "Helsinki-NLP/opus-mt-cs-en": marian("cs", "en"),
     "Helsinki-NLP/opus-mt-de-en": marian("de", "en"), "opus-mt-de-en": marian("de", "en"), "opus-mt-en-de": marian("en", "de"),
     "opus-mt-en-ROMANCE": lambda path: make_marian(path), "bart-base": pair_model("bart", "tokenizers/roberta"),
     "led-base-16384": pair_model("led", "tokenizers/roberta", "--attention-window", "16", "--max-source-positions", "16384"),

@@ -53,6 +53,31 @@ TEST_F(PairRun, AResumedRunEqualsOneNeverStopped) {
   EXPECT_EQ(resumed.tokens, whole.tokens);
 }
 
+// The targets are the same texts from their last token to the first, and what is written is turned round again.
+TEST_F(PairRun, WritesFromRightToLeft) {
+  Json given = fields();
+  const PreparedPairs forwards = prepare_pairs(given, {}, {}, "test");
+  given["right_to_left"] = true;
+  const PreparedPairs backwards = prepare_pairs(given, {}, {}, "test");
+  for (std::int64_t pair = 0; pair < 40; ++pair) {
+    PairRow row = forwards.task->data().training.row(pair);
+    const PairRow turned = backwards.task->data().training.row(pair);
+    EXPECT_EQ(row.source, turned.source);
+    std::reverse(row.target.begin(), row.target.end() - 1);  // but for the end
+    EXPECT_EQ(row.target, turned.target);
+  }
+  train(given);
+  const checkpoint::OpenedModel opened = checkpoint::open_model(folder_ / "run");
+  EXPECT_TRUE(checkpoint::load_encoder_decoder_config(opened).right_to_left);
+  given["bpe_dropout"] = 0.1;
+  test::expect_error(ErrorKind::kArgument, {"bpe_dropout", "right to left"},
+                     [&] { prepare_pairs(given, {}, {}, "test"); });
+  given.erase("bpe_dropout");
+  given["alignments"] = alignments();
+  test::expect_error(ErrorKind::kArgument, {"right to left", "alignments"},
+                     [&] { prepare_pairs(given, {}, {}, "test"); });
+}
+
 TEST_F(PairRun, AResumedRunIsHeldToItsSettings) {
   train(fields());
   const auto refuse = [&](const Json& given, std::initializer_list<std::string_view> words) {

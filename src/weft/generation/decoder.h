@@ -24,6 +24,8 @@ class Decoder {
   virtual void reorder(layers::DecodingState& state, const at::Tensor& rows) { state.reorder(rows); }
   /// Tokens of the longest text that it has positions for; nothing where there is no longest.
   virtual std::optional<std::int64_t> longest() const = 0;
+  /// Whether scores are logarithms of probabilities already, which beams take as they are.
+  virtual bool gives_logarithms() const { return false; }
 
  protected:
   Decoder() = default;

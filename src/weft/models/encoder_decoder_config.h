@@ -53,6 +53,7 @@ struct EncoderDecoderConfig {
   bool gradient_checkpointing = false;
   std::int64_t alignment_layer = -1;
   std::int64_t alignment_head = 0;
+  bool right_to_left = false;
   std::string tokenizer_class = "bytes";
 
   // Kept beside the field list.
@@ -151,6 +152,9 @@ struct EncoderDecoderConfig {
             .range(-1, 4095)
             .since("0.1.0"));
     visit(Field{"alignment_head", &C::alignment_head, "that head, from 0"}.range(0, 4095).since("0.1.0"));
+    visit(
+        Field{"right_to_left", &C::right_to_left, "targets are learned and written from their last token to the first"}
+            .since("0.1.0"));
     visit(Field{"tokenizer_class", &C::tokenizer_class, "how text becomes ids"}.one_of(
         {"bytes", "sentencepiece", "huggingface"}));
   }

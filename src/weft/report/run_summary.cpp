@@ -86,7 +86,7 @@ std::string progress_text(const Run& run) {
 /// What a fine-tuning run was trained on, and its last figures.
 void add_task_rows(const Run& run, NamedValues& rows) {
   rows.emplace_back("task", formats::value_of<std::string>(run.config, "task", run.training));
-  const bool of_text = !run.config.contains("train_data");
+  const bool of_text = !run.config.contains("train_data") || !paths_text(run, "train_text").empty();
   const std::string sources = paths_text(run, "train_source");
   if (!sources.empty()) {
     rows.emplace_back("sources", sources);

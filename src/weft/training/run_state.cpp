@@ -31,8 +31,8 @@ Json versions() { return {{"weft_version", std::string(kVersion)}, {"torch_versi
 void check_data(const Json& recorded, const Task& task, const std::filesystem::path& checkpoint) {
   const Json found = task.data_identity();
   const Json settings = task.settings();
-  std::string field = settings.contains("train_text") ? "train_text" : "train_data";
-  for (const char* other : {"train_images", "train_audio"}) {
+  std::string field = settings.contains("train_text") && !settings.contains("train_data") ? "train_text" : "train_data";
+  for (const char* other : {"train_text", "train_images", "train_audio"}) {
     field = settings.contains(other) && !settings[other].empty() ? other : field;
   }
   for (const auto& [name, value] : recorded.items()) {

@@ -23,6 +23,13 @@ using fine_tuning::PairConfig;
 using formats::Json;
 
 void check_pair_sources(const runs::PairsAsked& asked) {
+  if (asked.task == "denoise") {
+    if (asked.source.empty() == asked.data.empty() || !asked.target.empty()) {
+      throw UsageError("weft eval --task denoise needs --source FILE with plain text, or --data FILE, and no --target",
+                       concat("for example: weft eval ", asked.run, " --task denoise --source val.txt"));
+    }
+    return;
+  }
   const bool has_files = !asked.source.empty() || !asked.target.empty();
   if (has_files == !asked.data.empty() || asked.source.size() != asked.target.size()) {
     throw UsageError(
@@ -59,8 +66,8 @@ void tell_of_texts(const fine_tuning::MeasuredPairs& measured, const EvalPairsOp
 }  // namespace
 
 void add_pair_flags_of_eval(CLI::App& app, EvalPairsOptions& options) {
-  constexpr const char* kGroup = "Pairs (translate, summarize); without a flag, the value of the training";
-  app.add_option("--source", options.asked.source, "text files of sources, a source a line")
+  constexpr const char* kGroup = "Pairs (translate, summarize, denoise); without a flag, the value of the training";
+  app.add_option("--source", options.asked.source, "text files of sources, a source a line; plain texts for denoise")
       ->option_text("FILE...")
       ->group(kGroup);
   app.add_option("--target", options.asked.target, "text files of their targets, line by line")

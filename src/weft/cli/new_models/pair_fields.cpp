@@ -11,9 +11,10 @@
 namespace weft::cli {
 
 std::vector<std::string_view> pair_fields_left_out() {
-  std::vector<std::string_view> names{
-      "position_embedding",     "position_offset", "norm_position",      "normalize_embedding", "loss_chunk_size",
-      "gradient_checkpointing", "tokenizer_class", "encoder_full_until", "alignment_layer",     "alignment_head"};
+  std::vector<std::string_view> names{"position_embedding",  "position_offset",    "norm_position",
+                                      "normalize_embedding", "loss_chunk_size",    "gradient_checkpointing",
+                                      "tokenizer_class",     "encoder_full_until", "alignment_layer",
+                                      "alignment_head",      "right_to_left"};
   const std::vector<std::string_view> of_encoders = encoder_field_names();
   names.insert(names.end(), of_encoders.begin(), of_encoders.end());
   return names;

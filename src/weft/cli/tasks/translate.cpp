@@ -3,12 +3,20 @@
 #include "weft/tasks/sequences/translate.h"
 
 #include <memory>
+#include <string>
+#include <vector>
 
+#include "weft/checkpoint/open_model.h"
 #include "weft/cli/commands/tensor_commands.h"
+#include "weft/cli/front/failure.h"
 #include "weft/cli/front/field_flags.h"
 #include "weft/cli/front/help.h"
 #include "weft/cli/tasks/sequence_command.h"
+#include "weft/hub/models.h"
+#include "weft/tasks/parameters/joint_writing.h"
 #include "weft/tasks/parameters/writing.h"
+#include "weft/tasks/sequences/joint_models.h"
+#include "weft/tasks/sequences/tree_writing.h"
 
 namespace weft::cli {
 namespace {
@@ -21,15 +29,42 @@ constexpr const char* kTranslateExamples =
 struct TranslateCommand {
   SequenceFlags flags;
   formats::Json given = formats::Json::object();
+  formats::Json joint = formats::Json::object();
 };
+
+// The models that write together are there, and only trees may come, where that is asked for.
+void join_writers(const TranslateCommand& command, const tasks::JointWritingConfig& joint,
+                  tasks::SequenceModel& model) {
+  if (joint.with.empty() && !joint.model_weights.empty()) {
+    throw UsageError("--model-weights are of several models, and --with names none");
+  }
+  std::vector<tasks::SequenceModel> others;
+  for (const std::string& directory : joint.with) {
+    SequenceFlags flags = command.flags;
+    flags.task.directory = hub::local_model(directory).string();
+    others.push_back(*open_sequence_task(flags, checkpoint::open_model(flags.task.directory), "weft translate").model);
+  }
+  if (!others.empty()) {
+    const bool by_logarithms = joint.mean == "logarithms";
+    tasks::join_models(model, others, tasks::weights_of(joint.model_weights),
+                       by_logarithms ? generation::JointMean::kLogarithms : generation::JointMean::kProbabilities);
+  }
+  if (!joint.tree_labels.empty()) {
+    tasks::write_trees(model, tasks::labels_in(joint.tree_labels));
+  }
+}
 
 void run_translate(const TranslateCommand& command) {
   tasks::TranslateConfig config;
   formats::update_from_json(config, command.given, "weft translate");
+  tasks::JointWritingConfig joint;
+  formats::update_from_json(joint, command.joint, "weft translate");
+  config.split_sentences = config.split_sentences && joint.tree_labels.empty();
   OpenSequenceTask task = open_sequence_task(command.flags, config.document, "weft translate");
   if (!task.model) {
     return;
   }
+  join_writers(command, joint, *task.model);
   const tasks::TranslateOptions options = tasks::translate_options(config, *task.model, task.run.batch);
   const auto translate = [&](std::span<const tasks::Document> documents) {
     return tasks::translate(*task.model, documents, options);
@@ -45,6 +80,7 @@ void add_translate(CLI::App& parent) {
   add_task_directory(app, command->flags.task);
   add_text_arguments(app, command->flags.source, false);
   add_fields<tasks::TranslateConfig>(app, {.title = "Options"}, command->given);
+  add_fields<tasks::JointWritingConfig>(app, {.title = "Several models, and trees"}, command->joint);
   add_sequence_flags(app, command->flags);
   app.callback([command] { run_translate(*command); });
 }

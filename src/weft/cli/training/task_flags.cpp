@@ -28,10 +28,10 @@ void add_fine_tuning_flags(CLI::App& app, formats::Json& given) {
 }
 
 void add_pair_flags(CLI::App& app, formats::Json& given) {
-  add_fields<PairConfig>(app, {.title = "Pairs (translate, summarize)", .only = runs::pair_fields()}, given);
+  add_fields<PairConfig>(app, {.title = "Pairs (translate, summarize, denoise)", .only = runs::pair_fields()}, given);
   add_fields<models::EncoderDecoderConfig>(
       app,
-      {.title = "Encoder-decoder (translate, summarize; --layers, --width, --heads and --attention, too)",
+      {.title = "Encoder-decoder (translate, summarize, denoise; --layers, --width, --heads and --attention, too)",
        .only = runs::pair_shape_fields()},
       given);
 }

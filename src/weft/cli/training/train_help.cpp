@@ -117,31 +117,43 @@ void show_pair_task(CLI::App& app, const std::string& task, std::string examples
                     .examples = std::move(examples)});
 }
 
+void show_denoising(CLI::App& app) {
+  show_first_where(
+      app, "--task", "denoise",
+      {.flags = joined_flags(joined_flags(kEveryRun, kShape),
+                             {"--train-text", "--eval-text", "--train-data", "--eval-data", "--source-field", "--noise",
+                              "--noise-share", "--noise-span", "--gap-choice", "--model", "--tokenizer",
+                              "--vocabulary-size", "--epochs", "--max-source-length", "--max-target-length"}),
+       .examples = "  weft train --task denoise --noise gap-sentences --train-text books/train --eval-text books/val "
+                   "--minutes 15 --out start\n"
+                   "  weft train --task summarize --model start --train-data news.jsonl --minutes 60 --out run\n"});
+}
+
 }  // namespace
 
 void show_train_help(CLI::App& app) {
-  show_first(
-      app,
-      {.flags = {"--out",           "--task",         "--model",        "--train-text", "--eval-text", "--train-data",
-                 "--eval-data",     "--train-source", "--train-target", "--steps",      "--epochs",    "--minutes",
-                 "--attention",     "--context",      "--layers",       "--width",      "--heads",     "--tokenizer",
-                 "--learning-rate", "--batch-size",   "--dtype",        "--seed",       "--resume",    "--json"},
-       .rows = {{"--task lm (the default)", "a decoder, from --train-text"},
-                {"--task mlm", "an encoder that fills in masked words, from --train-text"},
-                {"--task classify, multilabel", "labels of texts, from --model and --train-data FILE.csv"},
-                {"--task tag", "entities in texts, from --model and --train-data FILE.conll"},
-                {"--task answer, choose",
-                 "answers in documents, or among choices, from --model and "
-                 "--train-data FILE.json"},
-                {"--task embed, rerank",
-                 "vectors of texts, or scores of pairs, from --model and --train-data FILE.jsonl"},
-                {"--task translate, summarize", "texts from texts, from --train-source and --train-target"}},
-       .examples = "  weft train --train-text books/train --eval-text books/val --minutes 5 --out run\n"
-                   "  weft train --task classify --model bert-base-uncased --train-data train.csv "
-                   "--eval-data test.csv --epochs 3 --out run\n"
-                   "  weft train --task translate --train-source train.de --train-target train.en "
-                   "--minutes 20 --out run\n"
-                   "  weft train --resume --out run\n"});
+  show_first(app, {.flags = {"--out",        "--task",      "--model",        "--train-text",    "--eval-text",
+                             "--train-data", "--eval-data", "--train-source", "--train-target",  "--steps",
+                             "--epochs",     "--minutes",   "--attention",    "--context",       "--layers",
+                             "--width",      "--heads",     "--tokenizer",    "--learning-rate", "--batch-size",
+                             "--dtype",      "--seed",      "--resume",       "--json"},
+                   .rows = {{"--task lm (the default)", "a decoder, from --train-text"},
+                            {"--task mlm", "an encoder that fills in masked words, from --train-text"},
+                            {"--task classify, multilabel", "labels of texts, from --model and --train-data FILE.csv"},
+                            {"--task tag", "entities in texts, from --model and --train-data FILE.conll"},
+                            {"--task answer, choose",
+                             "answers in documents, or among choices, from --model and "
+                             "--train-data FILE.json"},
+                            {"--task embed, rerank",
+                             "vectors of texts, or scores of pairs, from --model and --train-data FILE.jsonl"},
+                            {"--task translate, summarize", "texts from texts, from --train-source and --train-target"},
+                            {"--task denoise", "an encoder-decoder that repairs texts, from --train-text"}},
+                   .examples = "  weft train --train-text books/train --eval-text books/val --minutes 5 --out run\n"
+                               "  weft train --task classify --model bert-base-uncased --train-data train.csv "
+                               "--eval-data test.csv --epochs 3 --out run\n"
+                               "  weft train --task translate --train-source train.de --train-target train.en "
+                               "--minutes 20 --out run\n"
+                               "  weft train --resume --out run\n"});
   show_text_tasks(app);
   show_tasks_of_labels(app);
   show_tasks_of_open_answers(app);
@@ -152,6 +164,7 @@ void show_train_help(CLI::App& app) {
   show_pair_task(app, "summarize",
                  "  weft train --task summarize --train-data news.jsonl --source-field article --target-field "
                  "highlights --minutes 60 --out run\n");
+  show_denoising(app);
 }
 
 }  // namespace weft::cli

@@ -62,6 +62,55 @@ Json further_pair_defaults() {
   return defaults;
 }
 
+// Plain texts of files, or of the records of tables and JSON.
+void check_noise_split(const PairConfig& config, std::string_view where, bool held_out) {
+  const auto& [texts, data] =
+      held_out ? std::tie(config.eval_text, config.eval_data) : std::tie(config.train_text, config.train_data);
+  const std::string split = held_out ? "eval" : "train";
+  require(texts.empty() || data.empty(), where, ": give ", split, "_text or ", split, "_data, not both");
+  require(held_out || !texts.empty() || !data.empty(), where, ": no text to learn from: give train_text or train_data");
+}
+
+void check_noise_files(const PairConfig& config, std::string_view where) {
+  for (const auto& [name, paths] : {std::pair("train_source", &config.train_source),
+                                    {"train_target", &config.train_target},
+                                    {"eval_source", &config.eval_source},
+                                    {"eval_target", &config.eval_target},
+                                    {"alignments", &config.alignments}}) {
+    require(paths->empty(), where, ": ", name, " is for translate and summarize; denoise makes pairs of train_text or ",
+            "train_data");
+  }
+  require(config.target_field.empty() && config.alignment_field.empty(), where, ": ",
+          config.target_field.empty() ? "alignment_field" : "target_field",
+          " is for translate and summarize; denoise reads source_field alone");
+  check_noise_split(config, where, false);
+  check_noise_split(config, where, true);
+}
+
+// What noise means for other settings.
+void check_noise(const PairSettings& settings, std::string_view where) {
+  const PairConfig& config = settings.pairs;
+  const bool ind = config.gap_choice.starts_with("ind");
+  require(ind || config.gap_score_noise == 0, where, ": gap_score_noise changes the scores of ind-orig and ind-uniq, ",
+          "and gap_choice is ", config.gap_choice);
+  require(settings.trainer.bpe_dropout == 0 && settings.trainer.unigram_alpha == 0, where, ": ",
+          settings.trainer.bpe_dropout != 0 ? "bpe_dropout" : "unigram_alpha",
+          " cuts texts anew, and denoise hides tokens of texts that are cut once");
+}
+
+// Settings of noise would change nothing elsewhere. A config file may hold them as they are by default.
+void check_noise_fields(const Json& fields, const PairConfig& config, std::string_view where) {
+  if (makes_noise(config)) {
+    return;
+  }
+  const Json defaults = formats::to_json(PairConfig());
+  for (const std::string_view name : kNoiseFields) {
+    const auto given = fields.find(std::string(name));
+    require(given == fields.end() || *given == defaults.at(std::string(name)), where, ": ", name,
+            " is for denoise, and the task is ", config.task);
+  }
+}
+
 void check_split(const PairConfig& config, std::string_view where, bool held_out) {
   const auto& [sources, targets, data] = held_out
                                              ? std::tie(config.eval_source, config.eval_target, config.eval_data)
@@ -101,7 +150,13 @@ std::string_view preset_for(std::int64_t pairs) {
   return pairs <= kSmallData ? "transformer-small" : "transformer-base";
 }
 
+bool makes_noise(const PairConfig& config) { return config.task == "denoise"; }
+
 void check_pair_files(const PairConfig& config, std::string_view where) {
+  if (makes_noise(config)) {
+    check_noise_files(config, where);
+    return;
+  }
   check_split(config, where, false);
   check_split(config, where, true);
   require(config.alignments.empty() || !config.train_source.empty(), where,
@@ -165,6 +220,9 @@ void check_alignment_fields(const Json& fields, const PairConfig& config, std::s
 // `may_lack_length`: a preset that is not chosen yet may bring it.
 void check_run(const PairSettings& settings, bool may_lack_length, std::string_view where) {
   check_pair_files(settings.pairs, where);
+  if (makes_noise(settings.pairs)) {
+    check_noise(settings, where);
+  }
   const bool by_steps = settings.trainer.steps > 0 || settings.pairs.epochs > 0;
   const bool by_minutes = settings.trainer.minutes > 0;
   require(by_steps != by_minutes || (may_lack_length && !by_steps), where,
@@ -179,8 +237,25 @@ void check_run(const PairSettings& settings, bool may_lack_length, std::string_v
 
 }  // namespace
 
+void check_direction(const PairSettings& settings, std::string_view where) {
+  const PairConfig& config = settings.pairs;
+  if (!settings.model.right_to_left) {
+    return;
+  }
+  require(config.task == "translate" || config.task == "summarize", where, ": right_to_left is for translate and ",
+          "summarize, and the task is ", config.task);
+  require(config.alignments.empty() && config.alignment_field.empty(), where,
+          ": a model that writes from right to left learns no alignments");
+  require(settings.trainer.bpe_dropout == 0 && settings.trainer.unigram_alpha == 0, where, ": ",
+          settings.trainer.bpe_dropout != 0 ? "bpe_dropout" : "unigram_alpha",
+          " is not for models that write from right to left");
+}
+
 PairSettings make_pair_settings(const Json& fields, std::optional<std::int64_t> pairs, std::string_view where) {
   Json all = all_fields(fields, pairs, where);
+  if (formats::value_or(all, "task", where, std::string()) == "denoise" && !fields.contains("generated_examples")) {
+    all["generated_examples"] = 0;  // to write whole texts takes as long as a training
+  }
   PairSettings settings;
   formats::update_from_json(settings.pairs, training::take_fields<PairConfig>(all), where);
   formats::update_from_json(settings.model, training::take_fields<models::EncoderDecoderConfig>(all), where);
@@ -191,6 +266,8 @@ PairSettings make_pair_settings(const Json& fields, std::optional<std::int64_t> 
   }
   formats::update_from_json(settings.trainer, all, where);
   const bool chosen = pairs.has_value() || !settings.pairs.model.empty() || fields.value("preset", "none") != "none";
+  check_noise_fields(fields, settings.pairs, where);
+  check_direction(settings, where);
   check_run(settings, !chosen, where);
   check_alignment_fields(fields, settings.pairs, where);
   settings.pairs = resolved(settings.pairs);
@@ -207,8 +284,9 @@ PairLimits limits_of(const PairConfig& config, const models::EncoderDecoderConfi
 
 PairConfig resolved(PairConfig config) {
   config.model = training::recorded_path(config.model);
-  for (auto* paths : {&config.train_source, &config.train_target, &config.eval_source, &config.eval_target,
-                      &config.train_data, &config.eval_data, &config.alignments}) {
+  for (auto* paths :
+       {&config.train_source, &config.train_target, &config.eval_source, &config.eval_target, &config.train_data,
+        &config.eval_data, &config.alignments, &config.train_text, &config.eval_text}) {
     training::record_paths(*paths);
   }
   return config;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a run over pairs of texts is asked for beside the trainer's settings and the model's shape: which files, which
-// vocabulary, how long a text may be. The field list is flags of `weft train --task translate|summarize` and lines of
-// a run's training.json.
+// vocabulary, how long a text may be, which noise makes pairs of plain texts. The field list is flags of `weft train
+// --task translate|summarize|denoise` and lines of a run's training.json.
 #pragma once
 
 #include <array>
@@ -19,8 +19,12 @@
 
 namespace weft::fine_tuning {
 
-/// The tasks that learn from pairs.
-inline constexpr std::array<std::string_view, 2> kPairTasks = {"translate", "summarize"};
+/// The tasks that learn from pairs; those of denoise are made of plain texts.
+inline constexpr std::array<std::string_view, 3> kPairTasks = {"translate", "summarize", "denoise"};
+
+/// Fields of PairConfig that are for denoise alone.
+inline constexpr std::array<std::string_view, 7> kNoiseFields = {
+    "train_text", "eval_text", "noise", "noise_share", "noise_span", "gap_choice", "gap_score_noise"};
 
 /// Whether `task` is one of kPairTasks.
 bool is_pair_task(std::string_view task);
@@ -36,6 +40,13 @@ struct PairConfig {
   std::vector<std::string> eval_target;
   std::vector<std::string> train_data;
   std::vector<std::string> eval_data;
+  std::vector<std::string> train_text;
+  std::vector<std::string> eval_text;
+  std::string noise = "permute-infill";
+  double noise_share = 0.0;
+  double noise_span = 3.0;
+  std::string gap_choice = "ind-orig";
+  double gap_score_noise = 0.0;
   std::vector<std::string> alignments;
   std::string alignment_field;
   double alignment_weight = 0.05;
@@ -56,6 +67,7 @@ struct PairConfig {
   template <typename Visitor>
   static void fields(Visitor&& visit) {
     data_fields(visit);
+    noise_fields(visit);
     run_fields(visit);
   }
 
@@ -86,6 +98,32 @@ struct PairConfig {
                 "column or JSON field of the source; without it source, src, text, document or article"});
     visit(Field{"target_field", &C::target_field,
                 "column or JSON field of the target; without it target, tgt, translation, summary or abstract"});
+  }
+
+  /// How pairs are made of plain texts.
+  template <typename Visitor>
+  static void noise_fields(Visitor& visit) {
+    using C = PairConfig;
+    visit(Field{"train_text", &C::train_text, "files and folders to train on"});
+    visit(Field{"eval_text", &C::eval_text, "held-out files and folders"});
+    visit(Field{"noise", &C::noise,
+                "what the decoder repairs: hidden sentences (gap-sentences, as PEGASUS), BART's infilling of permuted "
+                "sentences (permute-infill), one kind of BART's noise, or hidden spans (spans, as T5)"}
+              .one_of({"gap-sentences", "permute-infill", "infill", "mask", "delete", "permute", "rotate", "spans"}));
+    visit(Field{"noise_share", &C::noise_share,
+                "share of a text that is hidden: of its sentences for gap-sentences, else of its tokens; 0 for 0.15 "
+                "with spans and 0.3 with all others"}
+              .range(0.0, 1.0));
+    visit(Field{"noise_span", &C::noise_span, "mean length of the spans of infill, permute-infill and spans"}.range(
+        1.0, 100.0));
+    visit(
+        Field{"gap_choice", &C::gap_choice,
+              "which sentences are hidden: those most like the rest by themselves (ind) or together (seq), with words "
+              "counted as they come (orig) or once (uniq), the first ones, or any"}
+            .one_of({"ind-orig", "ind-uniq", "seq-orig", "seq-uniq", "lead", "random"}));
+    visit(Field{"gap_score_noise", &C::gap_score_noise,
+                "scores of sentences change at random by up to this share, so that others are hidden each time"}
+              .range(0.0, 1.0));
   }
 
   /// How it is read and learned.
@@ -142,6 +180,10 @@ std::string_view preset_for(std::int64_t pairs);
 /// rule.
 PairSettings make_pair_settings(const formats::Json& fields, std::optional<std::int64_t> pairs, std::string_view where);
 
+/// Errors: kArgument naming `where`, for a model that writes from right to left and what knows one order of a target's
+/// tokens only: noise, alignments, subwords that are drawn.
+void check_direction(const PairSettings& settings, std::string_view where);
+
 /// Tokens of the longest source and target that a run takes, frames included.
 struct PairLimits {
   std::int64_t source = 0;
@@ -149,8 +191,11 @@ struct PairLimits {
 };
 PairLimits limits_of(const PairConfig& config, const models::EncoderDecoderConfig& model);
 
+/// Whether pairs are made of plain texts.
+bool makes_noise(const PairConfig& config);
+
 /// Errors: kArgument naming `where` for files that do not make pairs: sources without targets, both forms at once,
-/// none.
+/// none; plain texts for other tasks than denoise, and pairs for denoise.
 void check_pair_files(const PairConfig& config, std::string_view where);
 
 /// With absolute paths, so that a run means the same wherever it is resumed.

@@ -2,6 +2,7 @@
 // What is cut gives way at its end, within the frame.
 #include "weft/fine_tuning/pairs/pair_encoding.h"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -9,6 +10,7 @@
 #include "weft/core/log.h"
 #include "weft/core/progress.h"
 #include "weft/core/system/option_name.h"
+#include "weft/fine_tuning/denoising/denoiser.h"
 #include "weft/fine_tuning/pairs/alignment_loss.h"
 
 namespace weft::fine_tuning {
@@ -45,6 +47,9 @@ Ids framed_ids(const PairEncoding& encoding, const std::string& text, const std:
     ids.resize(static_cast<std::size_t>(most));
   }
   encoding.tokenizer.check_rows(ids, limits.side, limits.vocabulary, where);
+  if (encoding.model.right_to_left && limits.side == text::Side::kTarget) {
+    std::reverse(ids.begin(), ids.end());
+  }
   ids = frame.around(ids);
   if (static_cast<std::int64_t>(ids.size()) > encoding.config.batch_tokens) {
     throw Error(ErrorKind::kArgument,
@@ -69,12 +74,49 @@ std::optional<std::vector<TokenLink>> linked_tokens(const PairEncoding& encoding
   return token_links(*pair.links, source, target, limits.source - behind, limits.target - behind);
 }
 
+void warn_of_pieces(std::int64_t left_out, const PairTexts& texts, const std::string& noise) {
+  if (left_out > 0) {
+    log_warning(
+        left_out, " stretches of ", texts.name(), " text are left out: ",
+        noise == "gap-sentences" ? "of a single sentence none can be hidden" : "of a single token none can be hidden");
+  }
+}
+
 }  // namespace
+
+ReadSummary PairEncoding::encode_noised(PairTexts& texts, PairRows& rows, std::vector<std::string>* references) const {
+  const Denoiser denoiser(config, model, tokenizer);
+  ReadSummary summary;
+  PairRows pieces;
+  PairRows& stored = references == nullptr ? rows : pieces;
+  ProgressBar bar(concat("tokenising ", texts.name(), " text"), 0);
+  std::int64_t left_out = 0;
+  TextPair text;
+  while (texts.next(text)) {
+    left_out += denoiser.add(text.source, text.where, tokenizer, stored).left_out;
+    bar.update(static_cast<double>(stored.size()));
+  }
+  if (stored.size() == 0) {
+    fail(ErrorKind::kFormat, "the ", texts.name(), " data have no text in which something can be hidden");
+  }
+  warn_of_pieces(left_out, texts, config.noise);
+  for (std::int64_t piece = 0; piece < pieces.size(); ++piece) {
+    const PairRow row = denoiser.drawn(pieces.row(piece), noise_key(0, -1, 0, piece));
+    rows.add(row);
+    references->push_back(tokenizer.decode(row.target));
+  }
+  summary.records = texts.report();
+  summary.examples = rows.size();
+  return summary;
+}
 
 ReadSummary PairEncoding::encode(PairTexts& texts, PairRows& rows, std::vector<std::string>* references) const {
   ReadSummary summary;
   if (!texts.given()) {
     return summary;
+  }
+  if (makes_noise(config)) {
+    return encode_noised(texts, rows, references);
   }
   const PairLimits limits = limits_of(config, model);
   const SideLimits source = {text::Side::kSource, limits.source, model.vocab_size};

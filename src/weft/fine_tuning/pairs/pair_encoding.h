@@ -23,7 +23,12 @@ struct PairEncoding {
   /// whose tokens lie in two words have no links, and a warning says how many. Errors: as PairTexts;
   /// kArgument naming the file and line of a text that is longer than the model or a batch takes; kFormat for ids that
   /// the model has no row for.
+  /// Of denoise, the pieces of all texts (Denoiser::add); with `references`, held-out ones with their noise, drawn
+  /// once.
   ReadSummary encode(PairTexts& texts, PairRows& rows, std::vector<std::string>* references = nullptr) const;
+
+ private:
+  ReadSummary encode_noised(PairTexts& texts, PairRows& rows, std::vector<std::string>* references) const;
 };
 
 }  // namespace weft::fine_tuning

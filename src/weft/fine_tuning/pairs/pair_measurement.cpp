@@ -78,7 +78,11 @@ MeasuredPairs measure_pairs(const checkpoint::OpenedModel& opened, const PairMea
   const auto wrote = [&](std::span<const std::string> written) {
     measured.written = std::ssize(written);
     measured.doubt = doubt_of_texts(written, references);
-    if (measurement.prediction) {
+    if (measurement.prediction && makes_noise(config)) {
+      for (std::size_t i = 0; i < written.size(); ++i) {  // pieces of texts have no place
+        measurement.prediction({{"text", written[i]}, {"truth", references[i]}});
+      }
+    } else if (measurement.prediction) {
       tell_predictions(texts, written, measurement.prediction);
     }
   };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // How well an encoder-decoder knows held-out pairs: how likely the targets are, and what it writes for the sources. An
-// evaluation of training and `weft eval --task translate|summarize` are this.
+// evaluation of training and `weft eval --task translate|summarize|denoise` are this.
 #pragma once
 
 #include <cstdint>
@@ -45,7 +45,8 @@ struct PairMeasurement {
   formats::Json changes = formats::Json::object();  ///< of the model's mechanisms: see opened_pair()
   std::filesystem::path graphs = {};                ///< files that these name lie below
   PairMeasuring how = {.dtype = "auto"};            ///< its dtype: see training::dtype_of_model()
-  /// Told {"where", "source", "text", "truth"} of every pair that the model writes for, in the order of the files.
+  /// Told {"where", "source", "text", "truth"} of every pair that the model writes for, in the order of the files; of
+  /// denoise {"text", "truth"}.
   std::function<void(const formats::Json& line)> prediction = {};
 };
 

@@ -20,6 +20,7 @@
 #include "weft/readers/json_document_reader.h"
 #include "weft/readers/json_lines_reader.h"
 #include "weft/readers/table_reader.h"
+#include "weft/readers/text_reader.h"
 #include "weft/readers/text_source.h"
 #include "weft/text/pair/word_ids.h"
 
@@ -129,6 +130,14 @@ Next open_table(const fs::path& file, const std::string& format, const PairConfi
     const std::string source_name = field_of(config.source_field, readers::kSourceFields, has);
     const std::string target_name = field_of(config.target_field, readers::kTargetFields, has);
     // Of two columns, the one that has no known name is the other side; without any, the source is the first.
+    if (makes_noise(config)) {
+      pair.source = row->fields[columns.size() == 1 && source_name.empty()
+                                    ? 0
+                                    : reader->column(source_name.empty() ? std::string(readers::kSourceFields.front())
+                                                                         : source_name)];
+      pair.target.clear();
+      return true;
+    }
     const bool two = columns.size() == 2;
     const bool by_place = two && source_name.empty() && target_name.empty();
     const auto column = [&](const std::string& name, const auto& usual, const std::string& other, std::size_t place) {
@@ -168,6 +177,10 @@ Next open_json(const fs::path& file, const std::string& format, const PairConfig
     require(config.source_field.empty() || config.source_field != config.target_field, pair.where,
             ": source_field and target_field name the same field, ", Quoted(config.source_field));
     pair.source = text(config.source_field, readers::kSourceFields);
+    if (makes_noise(config)) {
+      pair.target.clear();
+      return true;
+    }
     pair.target = text(config.target_field, readers::kTargetFields);
     if (!config.alignment_field.empty()) {
       add_links(pair, readers::string_field(record.object, config.alignment_field, pair.where), pair.where);
@@ -180,6 +193,9 @@ Next open_json(const fs::path& file, const std::string& format, const PairConfig
 std::vector<std::function<Next()>> aligned_files(const std::vector<std::string>& sources,
                                                  const std::vector<std::string>& targets,
                                                  const std::vector<std::string>& alignments) {
+  if (sources.empty()) {
+    return {};
+  }
   const std::vector<fs::path> source_files = readers::list_files(sources);
   const auto beside = [&](const std::vector<std::string>& paths, const char* what) {
     const std::vector<fs::path> files = readers::list_files(paths);
@@ -203,11 +219,42 @@ std::vector<std::function<Next()>> aligned_files(const std::vector<std::string>&
   return opened;
 }
 
+// A file is a text.
+std::vector<std::function<Next()>> plain_files(const std::vector<std::string>& paths) {
+  std::vector<std::function<Next()>> opened;
+  for (const fs::path& file : paths.empty() ? std::vector<fs::path>() : readers::list_files(paths)) {
+    opened.emplace_back([file]() -> Next {
+      readers::ByteSource bytes(file);
+      readers::refuse_no_text(bytes);
+      auto reader = std::make_shared<readers::TextReader>(file, readers::TextUnit::kFile);
+      return [file, reader](TextPair& pair) {
+        readers::TextDocument document;
+        const bool found = reader->next(document);
+        pair.source = std::move(document.text);
+        pair.target.clear();
+        pair.where = quote(file.native(), 4096);
+        return found;
+      };
+    });
+  }
+  return opened;
+}
+
+[[noreturn]] void fail_on_kind(const fs::path& file, const readers::FileKind& kind, bool plain) {
+  throw Error(
+      ErrorKind::kFormat,
+      concat(quote(file.native(), 4096), ": is ", readers::kind_text(kind),
+             ", but pairs are read from tables (.csv, .tsv) and JSON (.jsonl, .json)"),
+      plain ? concat("text files are given by ", option("train_text"))
+            : concat("two aligned text files are given by ", option("train_source"), " and ", option("train_target")));
+}
+
 bool is_blank(const std::string& text) { return text.find_first_not_of(" \t\r\n\v\f") == std::string::npos; }
 
 }  // namespace
 
-PairReader::PairReader(const PairConfig& given, bool held_out) : Reader({.skip_malformed = given.on_error == "skip"}) {
+PairReader::PairReader(const PairConfig& given, bool held_out)
+    : Reader({.skip_malformed = given.on_error == "skip"}), plain_(makes_noise(given)) {
   PairConfig config = given;
   if (held_out) {
     config.alignment_field.clear();  // alignments are learned, and not measured
@@ -217,9 +264,8 @@ PairReader::PairReader(const PairConfig& given, bool held_out) : Reader({.skip_m
   const auto& data = held_out ? config.eval_data : config.train_data;
   // What a file's own reader finds malformed is skipped and counted here.
   const readers::ReadOptions options;
-  if (!sources.empty()) {
-    files_ = aligned_files(sources, targets, held_out ? std::vector<std::string>() : config.alignments);
-  }
+  files_ = plain_ ? plain_files(held_out ? config.eval_text : config.train_text)
+                  : aligned_files(sources, targets, held_out ? std::vector<std::string>() : config.alignments);
   for (const fs::path& file : data.empty() ? std::vector<fs::path>() : readers::list_files(data)) {
     const readers::FileKind kind = readers::kind_of_file(file, {config.source_field, config.target_field});
     const std::string format = kind.format;
@@ -228,11 +274,7 @@ PairReader::PairReader(const PairConfig& given, bool held_out) : Reader({.skip_m
     } else if (format == "csv" || format == "tsv") {
       files_.emplace_back([=] { return open_table(file, format, config, options); });
     } else {
-      throw Error(
-          ErrorKind::kFormat,
-          concat(quote(file.native(), 4096), ": is ", readers::kind_text(kind),
-                 ", but pairs are read from tables (.csv, .tsv) and JSON (.jsonl, .json)"),
-          concat("two aligned text files are given by ", option("train_source"), " and ", option("train_target")));
+      fail_on_kind(file, kind, plain_);
     }
     note_kind(readers::kind_text(kind));
   }
@@ -251,7 +293,10 @@ bool PairReader::read(TextPair& pair) {
     }
     next_ = nullptr;
   }
-  if (is_blank(pair.source) || is_blank(pair.target)) {
+  if (plain_ && is_blank(pair.source)) {
+    readers::malformed(pair.where, ": the text is empty");
+  }
+  if (!plain_ && (is_blank(pair.source) || is_blank(pair.target))) {
     readers::malformed(pair.where, ": the ", is_blank(pair.source) ? "source" : "target", " is empty");
   }
   return true;

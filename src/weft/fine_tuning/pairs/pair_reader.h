@@ -13,7 +13,8 @@
 
 namespace weft::fine_tuning {
 
-/// A source, its target, and where they stand: "'train.de' line 3".
+/// A source, its target, and where they stand: "'train.de' line 3". A plain text, of which denoise makes pairs, is a
+/// source with an empty target.
 struct TextPair {
   std::string source;
   std::string target;
@@ -38,6 +39,7 @@ class PairReader final : public readers::Reader<TextPair> {
  private:
   using Next = std::function<bool(TextPair&)>;
 
+  bool plain_;                                // texts without a target
   std::vector<std::function<Next()>> files_;  // opens a file, or two
   std::size_t opened_ = 0;
   Next next_;

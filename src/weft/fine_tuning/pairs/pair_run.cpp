@@ -14,6 +14,7 @@
 #include "weft/core/error.h"
 #include "weft/core/files.h"
 #include "weft/core/quote.h"
+#include "weft/fine_tuning/denoising/denoiser.h"
 #include "weft/fine_tuning/pairs/joint_vocabulary.h"
 #include "weft/fine_tuning/pairs/pair_encoding.h"
 #include "weft/training/processes/process_group.h"
@@ -29,9 +30,9 @@ using formats::Json;
 using LearnedWords = std::shared_ptr<const text::HuggingFaceTokenizer>;
 
 // The data themselves are compared, so that files may have moved.
-constexpr std::array<std::string_view, 11> kChangeableOfPairs = {
-    "train_source", "train_target", "eval_source", "eval_target",        "train_data", "eval_data",
-    "alignments",   "on_error",     "epochs",      "generated_examples", "eval_beams"};
+constexpr std::array<std::string_view, 13> kChangeableOfPairs = {
+    "train_source", "train_target", "eval_source", "eval_target", "train_data",         "eval_data", "train_text",
+    "eval_text",    "alignments",   "on_error",    "epochs",      "generated_examples", "eval_beams"};
 
 std::int64_t role_id(const text::HuggingFaceTokenizer& tokenizer, std::initializer_list<text::SpecialRole> roles,
                      const char* what) {
@@ -125,6 +126,12 @@ PreparedPairs prepare_with(const PairSettings& settings, PairModel begin, PairTe
   const PairEncoding encoding = {prepared.settings.pairs, prepared.settings.model, *begin.tokenizer};
   prepared.held_out = encoding.encode(held_out, data.held_out, &data.references);
   prepared.training = encoding.encode(training, data.training);
+  if (makes_noise(settings.pairs)) {
+    data.drawer = [denoiser = Denoiser(prepared.settings.pairs, prepared.settings.model, *begin.tokenizer)](
+                      const PairRow& piece, const data::RowDraws& draws, std::int64_t place) {
+      return denoiser.drawn(piece, noise_key(draws.seed, draws.step, draws.part, place));
+    };
+  }
   if (!begin.model) {
     models::validate(prepared.settings.model, "weft train");
     // The first weights are drawn from LibTorch's generator; after them every step seeds it anew.
@@ -153,6 +160,7 @@ PreparedPairs prepare_further(PairSettings settings, bool has_budget, const fs::
   choose_alignment_head(settings.pairs, begin.model->mutable_config());
   settings.model = begin.model->config();
   models::validate(settings.model, "training");
+  check_direction(settings, "training");
   if (!has_budget) {  // the longest text must fit into a batch
     const PairLimits limits = limits_of(settings.pairs, settings.model);
     settings.pairs.batch_tokens = std::max({settings.pairs.batch_tokens, limits.source, limits.target});

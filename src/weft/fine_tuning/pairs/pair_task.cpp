@@ -8,7 +8,6 @@
 #include "weft/checkpoint/encoder_decoder/directory.h"
 #include "weft/core/error.h"
 #include "weft/core/files.h"
-#include "weft/data/resampled_rows.h"
 #include "weft/fine_tuning/pairs/alignment_loss.h"
 #include "weft/fine_tuning/pairs/pair_measurement.h"
 #include "weft/fine_tuning/pairs/pair_scoring.h"
@@ -96,6 +95,12 @@ std::vector<PairRow> PairTask::shown(std::int64_t step, std::int64_t part) {
   for (const std::int64_t pair : pairs(step, part)) {
     rows.push_back(data_.training.row(pair));
   }
+  if (data_.drawer) {
+    const data::RowDraws draws = {static_cast<std::uint64_t>(settings_.trainer.seed), step, part};
+    for (std::size_t place = 0; place < rows.size(); ++place) {
+      rows[place] = data_.drawer(rows[place], draws, static_cast<std::int64_t>(place));
+    }
+  }
   if (source_subwords_) {
     draw_anew(rows, step, part);
   }
@@ -105,7 +110,7 @@ std::vector<PairRow> PairTask::shown(std::int64_t step, std::int64_t part) {
 // Drawn rows are kept until they are shown: a draw decides how many tokens there are.
 double PairTask::weight(std::int64_t step, std::int64_t part) {
   std::int64_t labels = 0;
-  if (!source_subwords_) {
+  if (!draws_rows()) {
     for (const std::int64_t pair : pairs(step, part)) {
       labels += data_.training.target_length(pair);
     }
@@ -143,7 +148,8 @@ at::Tensor PairTask::loss(std::int64_t step, std::int64_t part) {
 std::int64_t PairTask::tokens(std::int64_t step, std::int64_t part) {
   std::int64_t count = 0;
   for (const std::int64_t pair : pairs(step, part)) {
-    count += data_.training.source_length(pair) + data_.training.target_length(pair);
+    // The target of a plain text is not its tokens.
+    count += data_.training.source_length(pair) + (data_.drawer ? 0 : data_.training.target_length(pair));
   }
   return count;
 }

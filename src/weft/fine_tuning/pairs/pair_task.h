@@ -3,6 +3,7 @@
 // tokens, label-smoothed loss, held-out loss and what the model writes for held-out sources.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -11,6 +12,7 @@
 
 #include "weft/attention/mechanisms/linear/redrawn_features.h"
 #include "weft/data/length_batches.h"
+#include "weft/data/resampled_rows.h"
 #include "weft/fine_tuning/pairs/pair_config.h"
 #include "weft/fine_tuning/pairs/pair_rows.h"
 #include "weft/models/encoder_decoder.h"
@@ -20,11 +22,16 @@
 
 namespace weft::fine_tuning {
 
+/// What is shown of a row of the training data, drawn anew each time: a pure function of the row, the draws and the
+/// row's place in its batch.
+using RowDrawer = std::function<PairRow(const PairRow& stored, const data::RowDraws& draws, std::int64_t place)>;
+
 /// Pairs to learn, and pairs to measure by with the text of their targets.
 struct PairData {
   PairRows training;
   PairRows held_out;
   std::vector<std::string> references;
+  RowDrawer drawer = {};  ///< none where rows are shown as they are stored
 };
 
 /// What a run begins with, or goes on from.
@@ -54,7 +61,7 @@ class PairTask final : public training::Task {
   void set_training(bool on) override { model_->train(on); }
   /// The pairs of a part, in the tokens that were drawn for it.
   std::vector<PairRow> shown(std::int64_t step, std::int64_t part);
-  /// Of sources and targets, before subwords are drawn.
+  /// Of sources and targets, before subwords are drawn; of plain texts, before their noise is.
   std::int64_t tokens(std::int64_t step, std::int64_t part) override;
   formats::Json evaluate(const std::function<void(std::int64_t, std::int64_t)>& progress) override;
   std::optional<std::vector<std::string>> figure_names() override;
@@ -66,6 +73,7 @@ class PairTask final : public training::Task {
 
  private:
   const std::vector<std::int64_t>& pairs(std::int64_t step, std::int64_t part);
+  bool draws_rows() const noexcept { return source_subwords_ || data_.drawer; }
   void draw_anew(std::vector<PairRow>& rows, std::int64_t step, std::int64_t part) const;
 
   models::EncoderDecoder model_;

@@ -13,7 +13,7 @@ namespace weft::fine_tuning {
 PairTexts::PairTexts(const PairConfig& config, bool held_out)
     : config_(config),
       held_out_(held_out),
-      given_(held_out ? !config.eval_source.empty() || !config.eval_data.empty() : true),
+      given_(held_out ? !config.eval_source.empty() || !config.eval_data.empty() || !config.eval_text.empty() : true),
       reader_(given_ ? std::make_unique<PairReader>(config_, held_out) : nullptr) {}
 
 void PairTexts::keep(const TextPair& pair) {
@@ -71,8 +71,11 @@ bool PairTexts::read(TextPair& pair) {
     reader_.reset();
     if (report_.records == 0) {
       const std::vector<std::string>& data = held_out_ ? config_.eval_data : config_.train_data;
+      const std::vector<std::string>& texts = held_out_ ? config_.eval_text : config_.train_text;
       const std::vector<std::string>& sources = held_out_ ? config_.eval_source : config_.train_source;
-      fail(ErrorKind::kFormat, "the ", name(), " data have no pair: ", quoted_list(data.empty() ? sources : data, 3));
+      const std::vector<std::string>& files = data.empty() ? (makes_noise(config_) ? texts : sources) : data;
+      fail(ErrorKind::kFormat, "the ", name(), " data have no ", makes_noise(config_) ? "text" : "pair", ": ",
+           quoted_list(files, 3));
     }
   }
   return found;

@@ -57,6 +57,9 @@ std::vector<std::vector<std::int64_t>> write_batch(const models::EncoderDecoder&
     if (!texts.back().empty() && texts.back().back() == config.eos_token_id) {
       texts.back().pop_back();
     }
+    if (config.right_to_left) {
+      std::reverse(texts.back().begin(), texts.back().end());
+    }
   }
   return texts;
 }

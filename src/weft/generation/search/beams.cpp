@@ -120,8 +120,10 @@ std::vector<std::vector<Sequence>> search_beams(const SearchPlan& plan) {
       break;
     }
     at::Tensor scores = step_scores(plan, tokens, state);
-    // In place: a second table of this size would be given back to the system and asked for again at every token.
-    at::log_softmax_out(scores, scores, 1);
+    if (!plan.decoder.gives_logarithms()) {
+      // In place: a second table of this size would be given back to the system and asked for again at every token.
+      at::log_softmax_out(scores, scores, 1);
+    }
     if (made == 0) {
       processors = make_processors(plan.config, plan.lengths, scores.size(1), plan.request.constraint);
     }

@@ -18,7 +18,10 @@ fine_tuning::PairConfig pairs_of(const PairsAsked& asked) {
   config.train_data.clear();
   config.alignments.clear();
   config.alignment_field.clear();
-  config.eval_source = asked.source;
+  config.train_text.clear();
+  const bool plain = fine_tuning::makes_noise(config);
+  config.eval_text = plain ? asked.source : std::vector<std::string>();
+  config.eval_source = plain ? std::vector<std::string>() : asked.source;
   config.eval_target = asked.target;
   config.eval_data = asked.data;
   return config;

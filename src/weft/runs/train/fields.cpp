@@ -36,7 +36,8 @@ std::vector<std::string_view> new_fields(std::initializer_list<std::vector<std::
   return names;
 }
 
-// What translate and summarize read beside the trainer's fields; the shape may be named as that of a language model.
+// What translate, summarize and denoise read beside the trainer's fields; the shape may be named as that of a language
+// model.
 bool is_read_by_pairs(std::string_view name) {
   formats::Json renamed = {{std::string(name), nullptr}};
   fine_tuning::rename_shape_fields(renamed);
@@ -47,15 +48,22 @@ bool is_read_by_pairs(std::string_view name) {
 // A pair task reads its own fields only, and no other task reads them.
 void check_pair_fields(const std::string& task, const formats::Json& given) {
   const bool pairs = fine_tuning::is_pair_task(task);
+  const auto& noise = fine_tuning::kNoiseFields;
   for (const auto& [name, value] : given.items()) {
+    if (pairs && task != "denoise" && std::find(noise.begin(), noise.end(), name) != noise.end()) {
+      throw UsageError(concat(option(name), " is not for ", option("task"), " ", task),
+                       concat(option("task"), " denoise learns from plain texts; ", option("train_source"), " and ",
+                              option("train_target"), " name the texts of ", task));
+    }
     if (pairs && !is_read_by_pairs(name)) {
       throw UsageError(concat(option(name), " is not for ", option("task"), " ", task),
                        concat(option("train_source"), " and ", option("train_target"),
                               " name the texts; weft train --help-all lists the flags by task"));
     }
     if (!pairs && (is_field(pair_fields(), name) || is_field(pair_shape_fields(), name))) {
-      throw UsageError(concat(option(name), " is for translate and summarize, and not for ", option("task"), " ", task),
-                       "weft train --help-all lists the flags by task");
+      throw UsageError(
+          concat(option(name), " is for translate, summarize and denoise, and not for ", option("task"), " ", task),
+          "weft train --help-all lists the flags by task");
     }
   }
 }
@@ -68,8 +76,8 @@ const std::vector<std::string_view>& common_fields() {
 }
 
 const std::vector<std::string_view>& pair_fields() {
-  static const std::vector<std::string_view> names =
-      new_fields<PairConfig>({field_names<FineTuningConfig>(), field_names<DataSettings>()});
+  static const std::vector<std::string_view> names = new_fields<PairConfig>(
+      {field_names<FineTuningConfig>(), field_names<DataSettings>(), field_names<training::TextConfig>()});
   return names;
 }
 

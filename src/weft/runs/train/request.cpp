@@ -173,6 +173,15 @@ std::optional<checkpoint::OpenedModel> opened_for(const std::string& task, const
   return learns_text(task) && there ? std::optional(checkpoint::open_model(directory)) : std::nullopt;
 }
 
+// As training.json of an earlier version has them, unused; denoise reads plain texts.
+void erase_text_fields(const std::string& task, Json& fields) {
+  for (const std::string_view name : text_fields()) {
+    if (task != "denoise" || (name != "train_text" && name != "eval_text")) {
+      fields.erase(std::string(name));
+    }
+  }
+}
+
 // One run in `out`; one that is resumed goes on where it is there.
 TrainRequest run_request(const TrainOptions& options, const std::string& task, const Json& fields,
                          const fs::path& out) {
@@ -196,9 +205,7 @@ TrainRequest run_request(const TrainOptions& options, const std::string& task, c
     request.fields["is_decoder"] = false;
   }
   if (fine_tuning::is_fine_tuning_task(task) || fine_tuning::is_pair_task(task)) {
-    for (const std::string_view name : text_fields()) {  // as training.json of an earlier version has them, unused
-      request.fields.erase(std::string(name));
-    }
+    erase_text_fields(task, request.fields);
     request.fields["task"] = task;
   }
   // Before the first run of several: a taken folder would be found only when the runs before it are done.

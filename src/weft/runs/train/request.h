@@ -47,7 +47,7 @@ bool is_resumed(Training training);
 /// One run to carry out.
 struct TrainRequest {
   Training training = Training::kNewModel;
-  std::string task;      ///< lm, mlm, a fine-tuning task, translate or summarize
+  std::string task;      ///< lm, mlm, a fine-tuning task, translate, summarize or denoise
   std::string out;       ///< run directory
   formats::Json fields;  ///< of every config that the run has; those that were given
   std::string tokenizer_file;

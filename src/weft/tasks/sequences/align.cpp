@@ -275,11 +275,21 @@ void require_plain_frames(const SequenceModel& texts) {
 
 }  // namespace
 
+namespace {
+
+void require_left_to_right(const SequenceModel& texts) {
+  require(!texts.right_to_left, texts.name, ": the model writes from right to left, and alignments are read of models ",
+          "that write from left to right");
+}
+
+}  // namespace
+
 AlignModel open_align_model(const checkpoint::OpenedModel& directory, const AlignOptions& options) {
   AlignModel opened;
   opened.texts = describe_sequence_model(directory);
   opened.texts.products = options.products;
   require_plain_frames(opened.texts);
+  require_left_to_right(opened.texts);
   const models::EncoderDecoderConfig config = checkpoint::load_encoder_decoder_config(directory);
   opened.site = resolved_site(options.site, config, opened.texts.name);
   // As it translates: generation_config.json first.
@@ -298,6 +308,7 @@ AlignModel open_align_model(const checkpoint::OpenedModel& directory, const Alig
 
 AlignModel align_model(const SequenceModel& texts) {
   require_plain_frames(texts);
+  require_left_to_right(texts);
   const WritingModel writes = writing_model(*texts.writer);
   AlignModel opened{.texts = texts, .model = writes.model, .start = writes.start};
   opened.site = resolved_site({}, opened.model->config(), texts.name);

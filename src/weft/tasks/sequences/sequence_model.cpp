@@ -51,6 +51,12 @@ class ModelWriter final : public Writer {
     return write_from(starts_with_code ? language.id : start_, config, sources, on_settled);
   }
 
+  void write_with(JointModels joint) {
+    joint.weights = generation::joint_weights(std::move(joint.weights), 1 + joint.others.size(), "models that write");
+    joint_ = std::move(joint);
+  }
+  void constrain(generation::Processor constraint) { constraint_ = std::move(constraint); }
+
   WritingModel what_writes() const { return {model_, start_}; }
 
   formats::Json computed() const override {
@@ -67,9 +73,10 @@ class ModelWriter final : public Writer {
                                                std::span<const Ids> sources, const OnSettled& on_settled) {
     const auto [ids, mask] = padded(sources);
     const training::AutocastGuard autocast(products_);
-    generation::PairDecoder decoder(model_, ids, mask);
+    const std::unique_ptr<generation::Decoder> decoder = decoder_of(ids, mask);
     generation::SearchRequest request{.prompts = std::vector<Ids>(sources.size(), Ids{start}),
                                       .sources = {sources.begin(), sources.end()},
+                                      .constraint = constraint_,
                                       .stops = stops_};
     if (on_settled) {
       request.on_settled = [&on_settled](std::int64_t prompt, std::span<const std::int64_t> ids) {
@@ -77,7 +84,7 @@ class ModelWriter final : public Writer {
       };
     }
     std::vector<std::vector<Written>> written;
-    for (std::vector<generation::Sequence>& found : generation::search(decoder, request, config)) {
+    for (std::vector<generation::Sequence>& found : generation::search(*decoder, request, config)) {
       std::vector<Written>& texts = written.emplace_back();
       for (generation::Sequence& sequence : found) {
         const bool cut = sequence.reason == FinishReason::kLength || sequence.reason == FinishReason::kInterrupted;
@@ -85,6 +92,19 @@ class ModelWriter final : public Writer {
       }
     }
     return written;
+  }
+
+  std::unique_ptr<generation::Decoder> decoder_of(const at::Tensor& ids, const at::Tensor& mask) const {
+    auto own = std::make_unique<generation::PairDecoder>(model_, ids, mask);
+    if (joint_.others.empty()) {
+      return own;
+    }
+    std::vector<std::unique_ptr<generation::Decoder>> decoders;
+    decoders.push_back(std::move(own));
+    for (const models::EncoderDecoder& other : joint_.others) {
+      decoders.push_back(std::make_unique<generation::PairDecoder>(other, ids, mask));
+    }
+    return std::make_unique<generation::JointDecoder>(std::move(decoders), joint_.weights, joint_.mean);
   }
 
   // int64 [B, S] and the mask of what is no padding, which a single length does not need.
@@ -113,7 +133,17 @@ class ModelWriter final : public Writer {
   std::int64_t start_;
   generation::StopRule stops_;
   std::string products_;
+  JointModels joint_ = {};
+  generation::Processor constraint_ = {};
 };
+
+ModelWriter& own_writer(const SequenceModel& model) {
+  auto* const own = dynamic_cast<ModelWriter*>(model.writer.get());
+  if (own == nullptr) {
+    fail(ErrorKind::kUnsupported, "these texts are written by no encoder-decoder");
+  }
+  return *own;
+}
 
 // Tokens that model and tokeniser allow together, or those that were asked for.
 std::int64_t longest_source(std::int64_t positions, std::int64_t tokenizer, std::int64_t asked,
@@ -128,6 +158,12 @@ std::int64_t longest_source(std::int64_t positions, std::int64_t tokenizer, std:
 std::shared_ptr<Writer> make_writer(const models::EncoderDecoder& model, const generation::GenerationConfig& config,
                                     std::int64_t start, generation::StopRule stops, const std::string& products) {
   return std::make_shared<ModelWriter>(model, config, start, std::move(stops), products);
+}
+
+void write_jointly(SequenceModel& model, JointModels joint) { own_writer(model).write_with(std::move(joint)); }
+
+void write_constrained(SequenceModel& model, generation::Processor constraint) {
+  own_writer(model).constrain(std::move(constraint));
 }
 
 WritingModel writing_model(const Writer& writer) {
@@ -148,7 +184,8 @@ SequenceModel describe_sequence_model(const checkpoint::OpenedModel& directory, 
           .longest = longest_source(source.longest, tokenizer->maximum_length(), max_length, name),
           .vocabulary = source.vocabulary,
           .source_language = tokenizer->language(text::Side::kSource),
-          .target_language = tokenizer->language(text::Side::kTarget)};
+          .target_language = tokenizer->language(text::Side::kTarget),
+          .right_to_left = checkpoint::load_encoder_decoder_config(directory).right_to_left};
 }
 
 generation::GenerationConfig with_length(generation::GenerationConfig settings,

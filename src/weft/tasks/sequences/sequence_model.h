@@ -6,9 +6,12 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "weft/checkpoint/encoder_decoder/directory.h"
 #include "weft/checkpoint/open_model.h"
+#include "weft/generation/joint_decoder.h"
+#include "weft/generation/processors/processor.h"
 #include "weft/generation/settings/generation_config.h"
 #include "weft/generation/stop_strings.h"
 #include "weft/tasks/sequences/writer.h"
@@ -42,6 +45,19 @@ void write_by(SequenceModel& model, const generation::GenerationConfig& settings
 std::shared_ptr<Writer> make_writer(const models::EncoderDecoder& model, const generation::GenerationConfig& config,
                                     std::int64_t start, generation::StopRule stops = {},
                                     const std::string& products = "float32");
+
+/// Other models that write together with an open one.
+struct JointModels {
+  std::vector<models::EncoderDecoder> others;
+  std::vector<double> weights = {};  ///< of the open one and of these; empty: equal ones
+  generation::JointMean mean = generation::JointMean::kProbabilities;
+};
+/// From now on `model` writes with them. Errors: kArgument as generation::joint_weights(); kUnsupported for a writer
+/// that is not of make_writer().
+void write_jointly(SequenceModel& model, JointModels joint);
+
+/// From now on `model` writes what `constraint` lets come only.
+void write_constrained(SequenceModel& model, generation::Processor constraint);
 
 /// The model behind a writer, and the first token of its texts, for who looks at how it writes.
 struct WritingModel {

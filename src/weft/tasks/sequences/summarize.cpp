@@ -79,7 +79,9 @@ std::vector<Writing> write_summaries(const SequenceModel& model, std::span<const
   }
   ToldSummaries told(model, options.on_summarized, sources.size());
   const auto settle = [&](std::size_t source, std::span<const std::int64_t> ids) { told.settle(source, ids); };
-  std::vector<Writing> written = write_all(*model.writer, sources, options.batch, settle);
+  // The first words of a text that is written from right to left are the last to come.
+  std::vector<Writing> written =
+      write_all(*model.writer, sources, options.batch, model.right_to_left ? OnSettled() : OnSettled(settle));
   for (std::size_t i = 0; i < written.size(); ++i) {
     if (!written[i].texts.empty()) {
       told.tell(i, written_text(model, written[i].texts.front().ids));

@@ -2,6 +2,7 @@
 // A text is nothing but text here (encode_plain), as in training: special tokens that are written in it are letters.
 #include "weft/tasks/sequences/taught_pair.h"
 
+#include <algorithm>
 #include <string>
 
 #include "weft/core/error.h"
@@ -22,7 +23,11 @@ Ids framed_ids(const SequenceModel& texts, const std::string& name, const std::s
                const TaughtPairRule& rule) {
   Ids ids;
   try {
-    ids = texts.tokenizer->frame().around(texts.tokenizer->encode_plain(text, reader.side));
+    ids = texts.tokenizer->encode_plain(text, reader.side);
+    if (texts.right_to_left && reader.side == text::Side::kTarget) {
+      std::reverse(ids.begin(), ids.end());
+    }
+    ids = texts.tokenizer->frame().around(ids);
   } catch (const Error& error) {
     throw Error(error.kind(), concat(name, ": ", error.what()), error.hint());
   }

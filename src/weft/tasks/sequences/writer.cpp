@@ -39,7 +39,7 @@ Ids source_ids(const SequenceModel& model, std::string_view text, const std::str
 
 std::string written_text(const SequenceModel& model, const Ids& ids) {
   try {
-    return model.tokenizer->decode(ids);
+    return model.tokenizer->decode(model.right_to_left ? Ids(ids.rbegin(), ids.rend()) : ids);
   } catch (const Error& error) {
     throw Error(ErrorKind::kFormat,
                 concat(model.name, ": the model wrote what its tokeniser cannot read: ", error.what(),

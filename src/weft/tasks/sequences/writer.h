@@ -74,6 +74,7 @@ struct SequenceModel {
   std::string source_language = {};  ///< that tokenizer_config.json names, or empty
   std::string target_language = {};
   std::string products = "float32";  ///< what float32 weights are multiplied in: float32 or bfloat16
+  bool right_to_left = false;        ///< ids are written from the last to the first
 };
 
 /// A text as the model's encoder reads it. Errors: those of the tokeniser with `name` before them; kFormat naming the
@@ -82,7 +83,8 @@ Ids source_ids(const SequenceModel& model, std::string_view text, const std::str
 /// The same in `frame`, in place of that of the tokeniser.
 Ids source_ids(const SequenceModel& model, std::string_view text, const std::string& name, const text::Frame& frame);
 
-/// A text that the model wrote. Errors: kFormat naming the model, for an id that the tokeniser has no token for.
+/// A text that the model wrote, in the order of reading. Errors: kFormat naming the model, for an id that the tokeniser
+/// has no token for.
 std::string written_text(const SequenceModel& model, const Ids& ids);
 
 /// Writes for all sources, those of like lengths together, under a progress bar. Results are in the order of the

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "weft/cli/front/commands/table.h"
+#include "weft/cli/front/data/noise.h"
 #include "weft/cli/front/data/trees.h"
 #include "weft/cli/front/failure.h"
 #include "weft/cli/front/field_flags.h"
@@ -319,6 +320,7 @@ void add_data(CLI::App& parent) {
   add_json_flag(cut, genome->json);
   cut.callback([genome] { write_genome_documents(*genome); });
   add_data_trees(group);
+  add_data_noise(group);
 }
 
 }  // namespace weft::cli

@@ -25,7 +25,7 @@ namespace {
 using formats::Json;
 
 /// Fields that a Hugging Face config.json has by the name that they have here, where Weft wrote them.
-constexpr std::array<std::string_view, 2> kOwnFields{"alignment_layer", "alignment_head"};
+constexpr std::array<std::string_view, 3> kOwnFields{"alignment_layer", "alignment_head", "right_to_left"};
 /// Members of a Hugging Face config.json that Weft writes itself.
 constexpr std::array<std::string_view, 5> kWritten{"architectures", "model_type", "is_encoder_decoder", "dtype",
                                                    "torch_dtype"};
@@ -170,6 +170,9 @@ Json with_first_names(Json json, const PairRules& rules, const std::filesystem::
 
 bool is_default(std::string_view field, const EncoderDecoderConfig& config) {
   const std::vector<std::string> full{"full"};
+  if (field == "right_to_left") {
+    return !config.right_to_left;
+  }
   return (is_one_of(kOwnFields, field) && config.alignment_layer < 0) ||
          (field == "encoder_attention" && config.encoder_attention.empty()) ||
          (field == "decoder_attention" && config.decoder_attention == full) ||

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Constituency parsing as translation (Vinyals et al. 2015; Vaswani et al. 2017, section 6.3), on the trees of GUM, scored as EVALB does.
+
+A model reads the words and writes a tree in one line. Free beams may write what is no tree, and are mended; beams that are held to trees write a
+balanced one over the words. The baseline is right branching. A model takes 20 minutes for each seed and cross-attention.
+"""
+import json
+
+CLAIM = "A model that translates words into a tree is far above right branching; beams held to balanced trees write no worse, and windows of cross-attention are enough."
+FIGURE, BETTER, NEEDS = "f1_of_all", "larger", ["trees/train", "trees/dev"]
+MINUTES, BEAMS = 20, 4
+# A tree has two to three tokens for each word, so that its end looks back at what may lie far before.
+CROSS = {"full": "full", "window": "window(left=96, right=8)"}
+
+
+def cells():
+    return [{"cross": "right branching", "beams": "none"}, *({"cross": cross, "beams": beams} for cross in CROSS for beams in ("free", "trees"))]
+
+
+def fixed(cell):
+    return cell["beams"] == "none"
+
+
+def prepared(world):
+    """NAME.words, NAME.trees, NAME.gold and NAME.right of both parts."""
+    for part in ("train", "dev"):
+        if not (world.folder / f"{part}.right").exists():
+            world.run("data", "trees", world.data / "trees" / part, "--out", world.folder / part)
+    return world.folder / "train", world.folder / "dev"
+
+
+def scored(world, hypothesis, dev, *flags):
+    score = world.weft("score", "parse", hypothesis, dev.with_suffix(".gold"), "--drop", "ROOT", *flags)
+    return {name: score[name] for name in ("f1_of_all", "f1", "recall", "precision", "complete_match", "errors")}
+
+
+def run(cell, seed, world):
+    train, dev = prepared(world)
+    if fixed(cell):
+        return scored(world, dev.with_suffix(".right"), dev)
+    parser = world.folder / f"parser-{cell['cross']}-{seed}"
+    result = world.trained(parser, "--task", "translate", "--train-source", train.with_suffix(".words"), "--train-target", train.with_suffix(".trees"),
+                           "--encoder-layers", 3, "--decoder-layers", 3, "--width", 192, "--heads", 4, "--cross-attention", CROSS[cell["cross"]],
+                           "--minutes", MINUTES, "--generated-examples", 0, "--seed", seed)
+    written = world.folder / f"{cell['cross']}-{cell['beams']}-{seed}.txt"
+    held = ["--tree-labels", train.with_suffix(".trees")] if cell["beams"] == "trees" else ["--no-split-sentences"]
+    world.run("translate", parser, "--file", dev.with_suffix(".words"), *held, "--num-beams", BEAMS, "--max-new-tokens-per-source", "6:60", "--out", written)
+    balanced = sum(is_balanced(line) for line in written.read_text(encoding="utf-8").splitlines())
+    return scored(world, written, dev, "--linear") | {"balanced": balanced, "steps": result["steps"] if "steps" in result else json.loads(
+        (parser / "run.json").read_text(encoding="utf-8"))["step"]}
+
+
+def is_balanced(line):
+    opened = []
+    for symbol in line.split():
+        if symbol.startswith("("):
+            opened.append(symbol[1:])
+        elif symbol.startswith(")") and (not opened or opened.pop() != symbol[1:]):
+            return False
+    return not opened

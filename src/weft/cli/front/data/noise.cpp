@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// Line N of the output is line N of the file, with noise that its number and the seed decide.
+#include "weft/cli/front/data/noise.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "weft/cli/front/failure.h"
+#include "weft/cli/front/field_flags.h"
+#include "weft/cli/front/help.h"
+#include "weft/cli/front/output.h"
+#include "weft/core/files.h"
+#include "weft/core/random.h"
+#include "weft/readers/byte_source.h"
+#include "weft/readers/input/no_text.h"
+#include "weft/readers/text_source.h"
+#include "weft/text/noise/word_noise.h"
+
+namespace weft::cli {
+namespace {
+
+constexpr const char* kNoiseExamples =
+    "  weft translate en-de --file alone.en --out alone.de\n"
+    "  weft data noise alone.de --out noisy.de\n"
+    "  weft train --task translate --train-source train.de noisy.de --train-target train.en alone.en --out run";
+
+struct NoiseConfig {
+  std::string out;
+  double drop = 0.1;
+  double blank = 0.1;
+  std::int64_t shuffle = 3;
+  std::string filler = "_";
+  std::int64_t seed = 0;
+
+  template <typename Visitor>
+  static void fields(Visitor&& visit) {
+    using C = NoiseConfig;
+    visit(Field{"out", &C::out, "file to write, a line for each line"});
+    visit(Field{"drop", &C::drop, "probability that a word is left out"}.range(0.0, 1.0));
+    visit(Field{"blank", &C::blank, "probability that a word is replaced by the filler"}.range(0.0, 1.0));
+    visit(Field{"shuffle", &C::shuffle, "places over which a word moves at most; 0 for none"}.range(0, 1 << 20));
+    visit(Field{"filler", &C::filler, "word in place of others; one that the texts do not have"});
+    visit(Field{"seed", &C::seed, "random seed; the same seed gives the same lines"});
+  }
+};
+
+struct NoiseCommand {
+  std::string file;
+  formats::Json given = formats::Json::object();
+  bool json = false;
+};
+
+void write_noise(const NoiseCommand& command) {
+  NoiseConfig config;
+  formats::update_from_json(config, command.given, "weft data noise");
+  if (config.out.empty()) {
+    throw UsageError("weft data noise needs --out FILE");
+  }
+  if (config.filler.empty() || config.filler.find_first_of(" \t\r\n\v\f") != std::string::npos) {
+    throw UsageError("--filler is one word without blanks");
+  }
+  const text::WordNoise noise{.drop = config.drop,
+                              .blank = config.blank,
+                              .shuffle = static_cast<std::size_t>(config.shuffle),
+                              .filler = config.filler};
+  readers::ByteSource bytes(command.file);
+  readers::refuse_no_text(bytes);
+  readers::TextSource lines(std::move(bytes), readers::ReadOptions());
+  AtomicFile out(config.out);
+  std::string line;
+  std::int64_t count = 0;
+  for (; lines.next_line(line); ++count) {
+    lines.begin_record();
+    readers::check_utf8(line, lines.where());
+    text::NoiseDraws draws(random_bits(static_cast<std::uint64_t>(config.seed), static_cast<std::uint64_t>(count)));
+    out.write(text::noised_words(line, noise, draws) + "\n");
+  }
+  out.commit();
+  if (command.json) {
+    print_json({{"lines", count}});
+  } else {
+    std::cout << name_table({{"lines", digits(count)}});
+  }
+}
+
+}  // namespace
+
+void add_data_noise(CLI::App& data) {
+  auto command = std::make_shared<NoiseCommand>();
+  CLI::App& app = add_command(data, "noise", "words dropped, filled in and shuffled, for texts that a model made",
+                              std::string(kNoiseExamples));
+  app.add_option("FILE", command->file, "text file, plain or gzip, a text a line")->required();
+  add_fields<NoiseConfig>(app, {.title = "Options"}, command->given);
+  add_json_flag(app, command->json);
+  app.callback([command] { write_noise(*command); });
+}
+
+}  // namespace weft::cli

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From bracketed trees to scores: what a model writes with --tree-labels is a tree over the words of each sentence, however little it has learned."""
+
+import json
+import random
+import unittest
+
+from weft_program import Case, weft
+
+WORDS = ["loom", "thread", "man", "bridge", "river", "house"]
+
+
+def tree(draw, depth=0):
+    if depth > 2 or draw.random() < 0.4:
+        return f"(NP (DT the) (NN {draw.choice(WORDS)}))"
+    return f"(S {tree(draw, depth + 1)} (VP (VBZ sees) {tree(draw, depth + 1)}))"
+
+
+def is_tree(line, words):
+    """Whether the brackets fit, around as many XX as there are words."""
+    opened, found = [], 0
+    for place, symbol in enumerate(line.split()):
+        if place > 0 and not opened:
+            return False
+        if symbol == "XX":
+            found += 1
+        elif symbol.startswith("("):
+            opened.append(symbol[1:])
+        elif not symbol.startswith(")") or opened.pop() != symbol[1:]:
+            return False
+    return not opened and found == words
+
+
+class ParsingTest(Case):
+    def test_from_trees_to_scores(self):
+        draw = random.Random(3)
+        (self.folder / "train.ptb").write_text("".join(tree(draw) + "\n" for _ in range(60)), encoding="utf-8")
+        self.assertEqual(weft("data", "trees", self.folder / "train.ptb", "--out", self.folder / "train").returncode, 0)
+        run = self.folder / "parser"
+        trained = weft("train", "--task", "translate", "--train-source", self.folder / "train.words", "--train-target", self.folder / "train.trees",
+                       "--layers", "1", "--width", "16", "--heads", "2", "--vocabulary-size", "300", "--steps", "2", "--batch-tokens", "256",
+                       "--generated-examples", "0", "--out", run)
+        self.assertEqual(trained.returncode, 0, trained.stderr)
+        words = (self.folder / "train.words").read_text(encoding="utf-8").splitlines()[:12]
+        (self.folder / "some.words").write_text("\n".join(words) + "\n", encoding="utf-8")
+        (self.folder / "some.gold").write_text("".join((self.folder / "train.gold").read_text(encoding="utf-8").splitlines(True)[:12]), encoding="utf-8")
+        for beams in ("1", "3"):
+            written = weft("translate", run, "--file", self.folder / "some.words", "--tree-labels", self.folder / "train.trees", "--num-beams", beams,
+                           "--max-new-tokens-per-source", "4:60", "--out", self.folder / f"{beams}.txt")
+            self.assertEqual(written.returncode, 0, written.stderr)
+            lines = (self.folder / f"{beams}.txt").read_text(encoding="utf-8").splitlines()
+            self.assertEqual(len(lines), len(words))
+            for line, sentence in zip(lines, words, strict=True):
+                self.assertTrue(is_tree(line, len(sentence.split())), f"{line!r} of {sentence!r}")
+        scored = weft("score", "parse", self.folder / "3.txt", self.folder / "some.gold", "--linear", "--json")
+        self.assertEqual(scored.returncode, 0, scored.stderr)
+        self.assertEqual(json.loads(scored.stdout)["errors"], 0)
+
+
+if __name__ == "__main__":
+    unittest.main()
