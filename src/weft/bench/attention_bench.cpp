@@ -8,6 +8,8 @@
 #include <ATen/core/grad_mode.h>
 #include <torch/csrc/autograd/autograd.h>
 
+#include "weft/attention/devices/device.h"
+#include "weft/attention/devices/device_work.h"
 #include "weft/kernels/workspace.h"
 #include "weft/layers/precision.h"
 
@@ -67,8 +69,9 @@ void AttentionBench::backward(const at::Tensor& output) const {
 AttentionTimes time_attention(const AttentionCase& call, const TimedParts& parts, const TimingLimits& limits) {
   AttentionBench bench(call, parts.backward);
   const bool has_dense = parts.dense && call.length <= kLongestDense;
-  const at::Tensor left = at::randn({4096, 768}, at::kFloat).to(call.dtype);
-  const at::Tensor right = at::randn({768, 3072}, at::kFloat).to(call.dtype);
+  const c10::Device device = attention::opening_device();
+  const at::Tensor left = at::randn({4096, 768}, at::kFloat).to(device, call.dtype);
+  const at::Tensor right = at::randn({768, 3072}, at::kFloat).to(device, call.dtype);
   std::vector<AttentionBench::Work> works(5);
   works[0] = bench.forward();
   works[1] = without_gradient([&] { layers::product(left, right, call.dtype); });
@@ -82,9 +85,12 @@ AttentionTimes time_attention(const AttentionCase& call, const TimedParts& parts
     }
   }
   kernels::reset_workspace_peak();
+  attention::reset_device_peak(device);
+  const std::int64_t before = attention::device_bytes(device);
   const std::vector<double> medians = median_milliseconds(works, limits);
   AttentionTimes times;
-  times.workspace_bytes = kernels::workspace_peak();
+  times.workspace_bytes =
+      attention::has_own_memory(device) ? attention::device_peak(device) - before : kernels::workspace_peak();
   times.forward_ms = medians[0];
   times.gemm_gflops = 2.0 * 4096 * 768 * 3072 / medians[1] / 1e6;
   const auto measured = [&](std::size_t at) { return works[at] ? std::optional<double>(medians[at]) : std::nullopt; };
@@ -92,7 +98,7 @@ AttentionTimes time_attention(const AttentionCase& call, const TimedParts& parts
   times.forward_backward_ms = measured(3);
   times.dense_forward_backward_ms = measured(4);
   times.path = bench.path();
-  times.yardstick_dtype = layers::is_emulated(at::kCPU, call.dtype) ? at::kFloat : call.dtype;
+  times.yardstick_dtype = layers::is_emulated(device.type(), call.dtype) ? at::kFloat : call.dtype;
   return times;
 }
 

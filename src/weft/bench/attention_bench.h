@@ -2,6 +2,7 @@
 // One attention call kept ready, and its times beside LibTorch's dense attention and a matrix product, in turns.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <vector>
@@ -51,6 +52,7 @@ struct AttentionTimes {
   std::optional<double> dense_forward_backward_ms;
   std::optional<double> gemm_gflops;  ///< 4096 x 768 x 3072, as layers::product() computes it in the same dtype
   std::optional<at::ScalarType> yardstick_dtype;  ///< in which dense attention and that product were multiplied
+  /// Of our kernels on a CPU; on another device the most that any of the calls held beyond its inputs.
   std::optional<std::int64_t> workspace_bytes;
   std::optional<attention::Path> path;
 };

@@ -11,6 +11,7 @@
 #include <ATen/core/grad_mode.h>
 #include <torch/csrc/autograd/autograd.h>
 
+#include "weft/attention/devices/device.h"
 #include "weft/core/error.h"
 #include "weft/core/random.h"
 
@@ -31,7 +32,7 @@ void require_near(double error, const AttentionCase& call, const char* what) {
 }
 
 double difference(const at::Tensor& found, const at::Tensor& expected) {
-  return (found.to(at::kDouble) - expected).abs().max().item<double>();
+  return (found.cpu().to(at::kDouble) - expected).abs().max().item<double>();
 }
 
 attention::LayoutPtr layout_of(const AttentionCase& call, std::int64_t length) {
@@ -45,7 +46,7 @@ AttentionCheck check_against_oracle(const AttentionCase& call, bool with_gradien
   std::vector<at::Tensor> exact;
   for (std::uint64_t seed = 0; seed < 3; ++seed) {
     given.push_back(call.random(length, seed).set_requires_grad(with_gradients));
-    exact.push_back(given.back().detach().to(at::kDouble).set_requires_grad(with_gradients));
+    exact.push_back(given.back().detach().cpu().to(at::kDouble).set_requires_grad(with_gradients));
   }
   const attention::AttentionOptions options = call.options();
   const at::Tensor found = attention::attention(given[0], given[1], given[2], layout_of(call, length), options).output;
@@ -57,7 +58,7 @@ AttentionCheck check_against_oracle(const AttentionCase& call, bool with_gradien
   if (with_gradients) {
     const at::Tensor direction = call.random(length, 3);
     const auto gradients = torch::autograd::grad({found}, given, {direction});
-    const auto references = torch::autograd::grad({expected}, exact, {direction.to(at::kDouble)});
+    const auto references = torch::autograd::grad({expected}, exact, {direction.cpu().to(at::kDouble)});
     for (std::size_t tensor = 0; tensor < 3; ++tensor) {
       const double largest = references[tensor].abs().max().item<double>();
       const double error = difference(gradients[tensor], references[tensor]) / (largest > 0 ? largest : 1.0);
@@ -104,7 +105,9 @@ double check_sampled_rows(const AttentionCase& call) {
   const std::vector<at::Tensor> tensors{call.random(call.length, 0), call.random(call.length, 1),
                                         call.random(call.length, 2)};
   const at::Tensor found =
-      attention::attention(tensors[0], tensors[1], tensors[2], layout_of(call, call.length), call.options()).output;
+      attention::attention(tensors[0], tensors[1], tensors[2], layout_of(call, call.length), call.options())
+          .output.cpu();
+  const std::vector<at::Tensor> read{tensors[0].cpu(), tensors[1].cpu(), tensors[2].cpu()};
   double largest = 0;
   for (std::int64_t sample = 0; sample < kSampledRows; ++sample) {
     const auto draw = [&](std::int64_t bound, std::uint64_t what) {
@@ -113,7 +116,7 @@ double check_sampled_rows(const AttentionCase& call) {
     };
     const std::int64_t head = draw(call.heads, 0);
     const std::int64_t row = sample == 0 ? 0 : (sample == 1 ? call.length - 1 : draw(call.length, 1));
-    largest = std::max(largest, difference(found[0][head][row], exact_row(call, tensors, head, row)));
+    largest = std::max(largest, difference(found[0][head][row], exact_row(call, read, head, row)));
     require_near(largest, call, "sampled rows");
   }
   return largest;
@@ -145,7 +148,7 @@ attention::AttentionOptions AttentionCase::options() const {
 
 at::Tensor AttentionCase::random(std::int64_t of_length, std::uint64_t seed) const {
   at::manual_seed(seed);
-  return at::randn({batch, heads, of_length, head_dim}, at::kFloat).to(dtype);
+  return at::randn({batch, heads, of_length, head_dim}, at::kFloat).to(attention::opening_device(), dtype);
 }
 
 AttentionCheck check_attention(const AttentionCase& call, bool with_gradients) {

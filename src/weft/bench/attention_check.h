@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether the operator is right, before anybody times it: the dense float64 oracle at a short length, and rows sampled
-// at the length that is timed.
+// Whether the operator is right on the device that models are opened on, before anybody times it: the dense float64
+// oracle of the CPU at a short length, and rows sampled at the length that is timed.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,8 @@ struct AttentionCase {
   /// position 0. Undefined without one.
   at::Tensor slopes() const;
   attention::AttentionOptions options() const;
-  /// [batch, heads, of_length, head_dim], N(0, 1), the same in every run.
+  /// [batch, heads, of_length, head_dim] on attention::opening_device(), N(0, 1), the same in every run and on every
+  /// device.
   at::Tensor random(std::int64_t of_length, std::uint64_t seed) const;
 };
 

@@ -19,6 +19,8 @@
 #include <unordered_map>
 #include <utility>
 
+#include "weft/attention/devices/device.h"
+#include "weft/attention/devices/device_work.h"
 #include "weft/attention/mechanism.h"
 #include "weft/bench/timing.h"
 #include "weft/core/error.h"
@@ -86,8 +88,20 @@ class CountedMemory : public c10::Allocator {
   std::int64_t peak_ = 0;
 };
 
+/// The most bytes held at once while `work` runs on a device that counts by itself.
+std::int64_t most_device_bytes_of(const std::function<void()>& work, c10::Device device) {
+  attention::reset_device_peak(device);
+  const std::int64_t before = attention::device_bytes(device);
+  work();
+  attention::synchronise(device);
+  return attention::device_peak(device) - before;
+}
+
 /// The most bytes held at once while `work` runs, those of the fused kernel's workspace too.
 std::int64_t most_bytes_of(const std::function<void()>& work) {
+  if (const c10::Device device = attention::opening_device(); attention::has_own_memory(device)) {
+    return most_device_bytes_of(work, device);
+  }
   CountedMemory& counted = CountedMemory::only();
   struct Counting {
     Counting() { c10::SetCPUAllocator(&CountedMemory::only(), 255); }
@@ -126,7 +140,8 @@ std::vector<at::Tensor> inputs_for(const MechanismCalls& calls, std::int64_t len
   inputs.reserve(3);
   for (int i = 0; i < 3; ++i) {
     const std::int64_t rows = i == 0 ? length : length + latents;
-    inputs.push_back(at::randn({calls.batch, calls.heads, rows, calls.head_dim}, generator).to(calls.dtype));
+    inputs.push_back(at::randn({calls.batch, calls.heads, rows, calls.head_dim}, generator)
+                         .to(attention::opening_device(), calls.dtype));
   }
   return inputs;
 }
@@ -134,6 +149,7 @@ std::vector<at::Tensor> inputs_for(const MechanismCalls& calls, std::int64_t len
 std::shared_ptr<attention::AttentionImpl> module_for(const std::string& expression, const MechanismCalls& calls,
                                                      std::int64_t length) {
   auto module = attention::make_attention(expression, site_for(calls, length), at::TensorOptions(calls.dtype));
+  module->to(attention::opening_device());
   module->eval();
   return module;
 }

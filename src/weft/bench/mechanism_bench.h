@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Mechanisms beside each other: time and memory of a call by its length, and which calls were left out and why.
+// Mechanisms beside each other on attention::opening_device(): time and memory of a call by its length, and which calls
+// were left out and why.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +25,8 @@ struct MechanismCalls {
   std::int64_t most_bytes = 0;  ///< of the memory of one call
 };
 
-/// A call of one length. Bytes are the most that tensors and the kernel's workspace held at once beyond the inputs.
+/// A call of one length. Bytes are the most that tensors and the kernel's workspace held at once beyond the inputs,
+/// on the device that computes.
 struct MechanismTimes {
   std::int64_t length = 0;
   double forward_ms = 0;  ///< without gradients

@@ -17,6 +17,8 @@
 #include <c10/core/InferenceMode.h>
 #include <sys/resource.h>
 
+#include "weft/attention/devices/device.h"
+#include "weft/attention/devices/device_work.h"
 #include "weft/bench/timing.h"
 #include "weft/layers/precision.h"
 #include "weft/models/families/encoder_rules.h"
@@ -66,6 +68,7 @@ void leave_operator(const at::RecordFunction& function, at::ObserverContext*) {
   if (profile_state == nullptr || profile_state->open.empty()) {
     return;
   }
+  attention::synchronise(attention::opening_device());
   const ProfileState::Open last = profile_state->open.back();
   profile_state->open.pop_back();
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - last.start).count();
@@ -131,8 +134,8 @@ double product_rate(const models::EncoderConfig& config, const ModelCase& call) 
   const std::int64_t rows = call.batch * call.length;
   double best = 0;
   for (const auto& [inner, outer] : layer_products(config)) {
-    const at::Tensor left = at::randn({rows, inner}).to(call.dtype);
-    const at::Tensor right = at::randn({inner, outer}).to(call.dtype);
+    const at::Tensor left = at::randn({rows, inner}).to(attention::opening_device(), call.dtype);
+    const at::Tensor right = at::randn({inner, outer}).to(attention::opening_device(), call.dtype);
     const double seconds = best_seconds([&] { layers::product(left, right, call.dtype); }, call.repeats);
     best = std::max(
         best, 2.0 * static_cast<double>(rows) * static_cast<double>(inner) * static_cast<double>(outer) / seconds);
@@ -165,6 +168,9 @@ std::vector<OperatorTime> profile(const std::function<void()>& work) {
 }
 
 double peak_gigabytes() {
+  if (const c10::Device device = attention::opening_device(); attention::has_own_memory(device)) {
+    return static_cast<double>(attention::device_peak(device)) / 1e9;
+  }
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
   constexpr double kKilobytesInGigabyte = 1e9 / 1024;

@@ -46,10 +46,12 @@ struct OperatorTime {
   std::int64_t calls = 0;
 };
 
-/// One run with every operator of LibTorch and of Weft timed on the calling thread, the slowest first.
+/// One run with every operator of LibTorch and of Weft timed on the calling thread, the slowest first. On another
+/// device than the CPU each is waited for, so that together they take longer than a run.
 std::vector<OperatorTime> profile(const std::function<void()>& work);
 
-/// The largest resident size of this process so far, in GB (10^9 bytes).
+/// The largest resident size of this process so far, or on another device than the CPU the most bytes of tensors there,
+/// in GB (10^9 bytes).
 double peak_gigabytes();
 
 }  // namespace weft::bench

@@ -6,6 +6,9 @@
 #include <chrono>
 #include <cstddef>
 
+#include "weft/attention/devices/device.h"
+#include "weft/attention/devices/device_work.h"
+
 namespace weft::bench {
 namespace {
 
@@ -21,8 +24,11 @@ double median(std::vector<double> values) {
 }  // namespace
 
 double milliseconds_of(const std::function<void()>& work) {
+  const c10::Device device = attention::opening_device();
+  attention::synchronise(device);
   const auto start = std::chrono::steady_clock::now();
   work();
+  attention::synchronise(device);
   return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
 }
 

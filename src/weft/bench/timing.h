@@ -13,7 +13,7 @@ struct TimingLimits {
   double seconds = 4;  ///< after least_rounds, no round begins later than this
 };
 
-/// Wall time of one run.
+/// Wall time of one run, until attention::opening_device() has done it.
 double milliseconds_of(const std::function<void()>& work);
 
 /// The median time of each piece of work in milliseconds, all of them run once a round after one round that is not

@@ -5,7 +5,8 @@
 #include <optional>
 #include <utility>
 
-#include "weft/core/cpu.h"
+#include "weft/attention/devices/device.h"
+#include "weft/attention/devices/device_work.h"
 #include "weft/formats/config_json.h"
 #include "weft/training/run/run_of_model.h"
 
@@ -27,7 +28,8 @@ formats::Json replaced_fields(const EncoderRunConfig& config) {
 }
 
 at::ScalarType dtype_of(const std::string& name) {
-  const bool narrow = name == "bfloat16" || (name == "auto" && has_fast_bfloat16());
+  const bool narrow =
+      name == "bfloat16" || (name == "auto" && attention::is_fast_at_bfloat16(attention::opening_device()));
   return narrow ? at::kBFloat16 : at::kFloat;
 }
 

@@ -51,7 +51,7 @@ struct EncoderRunConfig {
     visit(Field{"dtype", &C::dtype,
                 "element type of weights and products; run keeps the weights and multiplies them in what the run "
                 "learned in, and is float32 for a model of no run; auto is the same for a run, else bfloat16 where "
-                "this processor is fast at it"}
+                "the device is fast at it"}
               .one_of({"run", "auto", "float32", "bfloat16"}));
     visit(Field{"weights", &C::weights,
                 "how the linear layers keep their weights: stored as the element type says, or as int8 with a scale an "

@@ -4,7 +4,8 @@
 
 #include <algorithm>
 
-#include "weft/core/cpu.h"
+#include "weft/attention/devices/device.h"
+#include "weft/attention/devices/device_work.h"
 #include "weft/training/processes/process_group.h"
 
 namespace weft::training {
@@ -38,15 +39,17 @@ DropoutSeed dropout_seed(const TrainerConfig& config, std::uint64_t stream, std:
   return of_run.derived(static_cast<std::uint64_t>(step), static_cast<std::uint64_t>(part));
 }
 
-std::string resolved_dtype(const std::string& dtype) {
+std::string resolved_dtype(const std::string& dtype, c10::Device device) {
   if (dtype != "auto") {
     return dtype;
   }
-  return has_fast_bfloat16() ? "bfloat16" : "float32";
+  return attention::is_fast_at_bfloat16(device) ? "bfloat16" : "float32";
 }
 
+std::string resolved_dtype(const std::string& dtype) { return resolved_dtype(dtype, attention::opening_device()); }
+
 TrainerConfig resolved(TrainerConfig config) {
-  config.dtype = resolved_dtype(config.dtype);
+  config.dtype = resolved_dtype(config.dtype, attention::parse_device(config.device));
   config.processes = config.processes == 0 ? processes().size() : config.processes;
   return config;
 }

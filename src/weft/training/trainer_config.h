@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include <c10/core/Device.h>
+
 #include "weft/core/fields.h"
 #include "weft/core/random.h"
 
@@ -120,9 +122,8 @@ void TrainerConfig::optimizer_fields(Visitor&& visit) {
   visit(Field{"clip_norm", &C::clip_norm,
               "largest norm of the whole gradient: a larger one is scaled down; 0 never scales"}
             .at_least(0));
-  visit(Field{
-      "dtype", &C::dtype,
-      "number format of matrix products: float32 or bfloat16; auto is bfloat16 where this processor is fast at it"}
+  visit(Field{"dtype", &C::dtype,
+              "number format of matrix products: float32 or bfloat16; auto is bfloat16 where the device is fast at it"}
             .one_of({"auto", "float32", "bfloat16"}));
   visit(Field{"seed", &C::seed, "random seed of initial weights, data order and dropout"}.at_least(0));
   visit(Field{"dropout_draws", &C::dropout_draws,
@@ -184,7 +185,9 @@ TrainerConfig resolved(TrainerConfig config);
 /// The seed of all dropout in the loss of a part; `stream` sets the draws of a task apart from all others.
 DropoutSeed dropout_seed(const TrainerConfig& config, std::uint64_t stream, std::int64_t step, std::int64_t part);
 
-/// "float32" or "bfloat16": what `dtype` (also "auto") means on this machine.
+/// "float32" or "bfloat16": what `dtype` (also "auto") means on `device` (attention::is_fast_at_bfloat16()), or where
+/// models are opened (attention::opening_device()).
+std::string resolved_dtype(const std::string& dtype, c10::Device device);
 std::string resolved_dtype(const std::string& dtype);
 
 }  // namespace weft::training

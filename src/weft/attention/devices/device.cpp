@@ -52,6 +52,7 @@ bool is_too_old(const CudaDriver& driver, int needed) {
   return needed > 0 && driver.version / kVersionOfMajor < needed / kVersionOfMajor;
 }
 
+std::atomic<int> devices_given{0};               // how many say so
 std::atomic<c10::DeviceIndex> index_of_all{-1};  // below 0: the CPU
 thread_local std::optional<c10::Device> of_this_thread;
 
@@ -124,7 +125,7 @@ void open_cuda_half(const std::string& folder) {
 
 c10::Device usable_device(std::string_view name) {
   const c10::Device device = parse_device(name);
-  if (device == c10::Device(c10::kCPU)) {
+  if (device == c10::Device(c10::kCPU) || devices_given > 0) {
     return device;
   }
   check_driver(cuda_driver(), device, 0);
@@ -157,5 +158,9 @@ OpenOn::OpenOn(c10::Device device) noexcept
 }
 
 OpenOn::~OpenOn() { of_this_thread = had_before_ ? std::optional(before_) : std::nullopt; }
+
+DevicesAreGiven::DevicesAreGiven() noexcept { ++devices_given; }
+
+DevicesAreGiven::~DevicesAreGiven() { --devices_given; }
 
 }  // namespace weft::attention

@@ -48,4 +48,14 @@ class OpenOn {
   bool had_before_;
 };
 
+/// For tests that register a device by themselves: while one lives, usable_device() asks neither driver nor LibTorch,
+/// in any thread.
+class DevicesAreGiven {
+ public:
+  DevicesAreGiven() noexcept;
+  ~DevicesAreGiven();
+  DevicesAreGiven(const DevicesAreGiven&) = delete;
+  DevicesAreGiven& operator=(const DevicesAreGiven&) = delete;
+};
+
 }  // namespace weft::attention

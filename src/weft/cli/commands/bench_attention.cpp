@@ -9,6 +9,8 @@
 
 #include <ATen/Parallel.h>
 
+#include "weft/attention/devices/device.h"
+#include "weft/attention/devices/device_work.h"
 #include "weft/bench/attention_bench.h"
 #include "weft/cli/commands/tensor_commands.h"
 #include "weft/cli/front/field_flags.h"
@@ -16,7 +18,6 @@
 #include "weft/cli/front/output.h"
 #include "weft/cli/front/pattern/pattern_site.h"
 #include "weft/cli/front/threads.h"
-#include "weft/core/cpu.h"
 #include "weft/core/fields.h"
 #include "weft/kernels/fused.h"
 
@@ -62,7 +63,7 @@ struct BenchAttentionConfig {
 
 struct BenchAttentionOptions {
   formats::Json given = formats::Json::object();
-  std::int64_t threads = 0;
+  MachineFlags machine;
   bool backward = false;
   bool json = false;
 };
@@ -90,7 +91,8 @@ formats::Json result_of(const bench::AttentionCase& call, const bench::TimedPart
   const bench::AttentionTimes times = times_of(call, parts, rounds);
   const double flops = 4.0 * static_cast<double>(cost.edges * call.batch * call.head_dim);
   return {{"isa", kernels::to_string(kernels::chosen_isa())},
-          {"processor", cpu_description()},
+          {"device", attention::opening_device().str()},
+          {"processor", attention::device_description(attention::opening_device())},
           {"path", times.path ? formats::Json(attention::to_string(*times.path)) : formats::Json(nullptr)},
           {"threads", at::get_num_threads()},
           {"dtype", name_of(call.dtype)},
@@ -129,7 +131,7 @@ std::string table_of(const formats::Json& result) {
 void run_bench_attention(const BenchAttentionOptions& options) {
   BenchAttentionConfig config;
   formats::update_from_json(config, options.given, "weft bench attention");
-  apply_threads(options.threads);
+  apply_machine(options.machine);
   bench::AttentionCase call{parse_pattern(config.pattern)};
   call.length = config.length;
   call.heads = config.heads;
@@ -157,7 +159,7 @@ void add_bench_attention(CLI::App& parent) {
                               kBenchAttentionExamples);
   add_fields<BenchAttentionConfig>(app, {.title = "Options"}, options->given);
   app.add_flag("--backward", options->backward, "check and time the backward pass, too");
-  add_threads_flag(app, options->threads);
+  add_machine_flags(app, options->machine);
   add_json_flag(app, options->json);
   app.callback([options] { run_bench_attention(*options); });
 }

@@ -12,6 +12,8 @@
 
 #include <ATen/Parallel.h>
 
+#include "weft/attention/devices/device.h"
+#include "weft/attention/devices/device_work.h"
 #include "weft/bench/mechanism_bench.h"
 #include "weft/bench/mechanism_plot.h"
 #include "weft/cli/front/failure.h"
@@ -20,7 +22,6 @@
 #include "weft/cli/front/output.h"
 #include "weft/cli/front/pattern/pattern_site.h"
 #include "weft/cli/front/threads.h"
-#include "weft/core/cpu.h"
 #include "weft/core/error.h"
 #include "weft/core/fields.h"
 #include "weft/core/progress.h"
@@ -63,15 +64,16 @@ struct BenchMechanismsConfig {
     visit(Field{"causal", &C::causal, "as in a decoder: each token sees those before it"});
     visit(Field{"backward", &C::backward, "measure gradients, too"});
     visit(Field{"seconds", &C::seconds, "leave out calls that would take longer"}.range(0.001, 86400.0));
-    visit(Field{"memory", &C::memory, "leave out calls that would need more GiB; 0: half of the machine's"}.range(
-        0.0, 65536.0));
+    visit(Field{"memory", &C::memory,
+                "leave out calls that would need more GiB; 0: half of the machine's, or of what a GPU has free"}
+              .range(0.0, 65536.0));
     visit(Field{"plot", &C::plot, "write a figure of time and memory, with a table, to this PNG or SVG file"});
   }
 };
 
 struct BenchMechanismsOptions {
   formats::Json given = formats::Json::object();
-  std::int64_t threads = 0;
+  MachineFlags machine;
   bool json = false;
 };
 
@@ -84,6 +86,12 @@ std::vector<std::string> one_of_each_kind(bool causal) {
 }
 
 std::int64_t half_of_memory() {
+  if (const c10::Device device = attention::opening_device(); attention::has_own_memory(device)) {
+    const std::int64_t free = attention::free_cuda_bytes(device.index());
+    require(free >= 0, "weft bench mechanisms: the driver does not say how much memory ", device.str(),
+            " has; give --memory");
+    return free / 2;
+  }
   return static_cast<std::int64_t>(sysconf(_SC_PHYS_PAGES)) / 2 * static_cast<std::int64_t>(sysconf(_SC_PAGE_SIZE));
 }
 
@@ -225,7 +233,7 @@ void print_tables(const std::vector<bench::MechanismReport>& reports, const benc
 void run_bench_mechanisms(const BenchMechanismsOptions& options) {
   BenchMechanismsConfig config;
   formats::update_from_json(config, options.given, "weft bench mechanisms");
-  apply_threads(options.threads);
+  apply_machine(options.machine);
   const bench::MechanismCalls calls = calls_of(config);
   const std::vector<std::string> expressions =
       config.attention.empty() ? one_of_each_kind(config.causal) : config.attention;
@@ -239,9 +247,10 @@ void run_bench_mechanisms(const BenchMechanismsOptions& options) {
     reports.push_back(bench::measure_mechanism(expression, calls));
   }
   progress.finish();
-  const std::string shape = concat(cpu_description(), ", ", counted(at::get_num_threads(), "thread"), ", ",
-                                   config.dtype, ", ", config.causal ? "causal, " : "", "batch ", calls.batch, ", ",
-                                   counted(calls.heads, "head"), " of ", counted(calls.head_dim, "column"));
+  const std::string shape =
+      concat(attention::device_description(attention::opening_device()), ", ", counted(at::get_num_threads(), "thread"),
+             ", ", config.dtype, ", ", config.causal ? "causal, " : "", "batch ", calls.batch, ", ",
+             counted(calls.heads, "head"), " of ", counted(calls.head_dim, "column"));
   if (!config.plot.empty()) {
     bench::write_mechanism_plot(config.plot, shape, reports, calls);
   }
@@ -254,7 +263,8 @@ void run_bench_mechanisms(const BenchMechanismsOptions& options) {
   for (const bench::MechanismReport& report : reports) {
     mechanisms.push_back(json_of(report, reports.front()));
   }
-  print_json({{"processor", cpu_description()},
+  print_json({{"device", attention::opening_device().str()},
+              {"processor", attention::device_description(attention::opening_device())},
               {"threads", at::get_num_threads()},
               {"dtype", config.dtype},
               {"causal", config.causal},
@@ -271,7 +281,7 @@ void add_bench_mechanisms(CLI::App& parent) {
   CLI::App& app =
       add_command(parent, "mechanisms", "time and memory of attention mechanisms by length", kBenchMechanismsExamples);
   add_fields<BenchMechanismsConfig>(app, {.title = "Options"}, options->given);
-  add_threads_flag(app, options->threads);
+  add_machine_flags(app, options->machine);
   add_json_flag(app, options->json);
   app.callback([options] { run_bench_mechanisms(*options); });
 }

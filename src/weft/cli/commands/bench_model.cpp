@@ -3,6 +3,8 @@
 #include <iostream>
 #include <memory>
 
+#include "weft/attention/devices/device.h"
+#include "weft/attention/devices/device_work.h"
 #include "weft/bench/model_bench.h"
 #include "weft/checkpoint/encoder_directory.h"
 #include "weft/cli/commands/tensor_commands.h"
@@ -12,7 +14,6 @@
 #include "weft/cli/front/model_argument.h"
 #include "weft/cli/front/output.h"
 #include "weft/cli/tasks/encoder_flags.h"
-#include "weft/core/cpu.h"
 
 namespace weft::cli {
 namespace {
@@ -83,7 +84,8 @@ Json measure(models::EncoderModel& model, const bench::ModelCase& call, std::int
                  {"task", call.fill_mask ? "fill-mask" : "forward"},
                  {"train", call.train},
                  {"threads", threads},
-                 {"processor", cpu_description()},
+                 {"device", attention::opening_device().str()},
+                 {"processor", attention::device_description(attention::opening_device())},
                  {"seconds", seconds},
                  {"tokens_per_second", static_cast<double>(call.batch * call.length) / seconds},
                  {"peak_gb", peak},

@@ -6,14 +6,15 @@
 #include <iterator>
 #include <utility>
 
+#include "weft/attention/devices/device.h"
 #include "weft/cli/front/output.h"
-#include "weft/core/cpu.h"
 #include "weft/core/error.h"
 #include "weft/core/joined.h"
 #include "weft/core/log.h"
 #include "weft/core/progress.h"
 #include "weft/core/quote.h"
 #include "weft/data/text_corpus.h"
+#include "weft/layers/precision.h"
 #include "weft/models/encoder_model.h"
 #include "weft/models/families/encoder_rules.h"
 #include "weft/models/language_model.h"
@@ -78,9 +79,10 @@ std::int64_t parameter_count(const models::TransformerConfig& config) {
   return models::LanguageModelImpl(config, at::TensorOptions().device(at::kMeta)).parameter_count();
 }
 
-std::string shown_dtype(const std::string& dtype) {
-  const std::string used = training::resolved_dtype(dtype);
-  const bool emulated = used == "bfloat16" && !has_fast_bfloat16();
+std::string shown_dtype(const training::TrainerConfig& trainer) {
+  const c10::Device device = attention::parse_device(trainer.device);
+  const std::string used = training::resolved_dtype(trainer.dtype, device);
+  const bool emulated = used == "bfloat16" && layers::is_emulated(device.type(), at::kBFloat16);
   return used +
          (emulated ? ", emulated: this processor is slow at it, so products of rounded numbers run in float32" : "");
 }
@@ -173,7 +175,7 @@ void Announcer::print(const Announcement& announcement) const {
                                         teacher.distill_temperature));
   }
   const training::TrainerConfig& trainer = announcement.trainer;
-  rows.emplace_back("dtype", shown_dtype(trainer.dtype));
+  rows.emplace_back("dtype", shown_dtype(trainer));
   rows.emplace_back("threads", std::to_string(trainer.threads > 0 ? trainer.threads : threads_));
   rows.insert(rows.end(), announcement.steps.begin(), announcement.steps.end());
   write_line(name_table(rows));

@@ -61,7 +61,7 @@ struct LanguageConfig {
     visit(Field{
         "dtype", &C::dtype,
         "number format of matrix products: float32 or bfloat16; auto is what the run learned in, and for a model of no "
-        "run bfloat16 where this processor is fast at it"}
+        "run bfloat16 where the device is fast at it"}
               .one_of({"auto", "float32", "bfloat16"}));
     visit(Field{"mask_probability", &C::mask_probability,
                 "share of the tokens that are masked, for an encoder to predict"}
