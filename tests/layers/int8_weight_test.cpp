@@ -5,18 +5,23 @@
 #include <gtest/gtest.h>
 
 #include <ATen/ops/amax.h>
+#include <ATen/ops/cross_entropy_loss.h>
 #include <ATen/ops/full_like.h>
+#include <ATen/ops/randint.h>
 #include <ATen/ops/randn.h>
 #include <c10/core/GradMode.h>
 #include <torch/utils.h>
 
 #include <limits>
+#include <memory>
 #include <utility>
 
 #include "support/torch_fixture.h"
 #include "weft/core/error.h"
+#include "weft/layers/embeddings.h"
 #include "weft/layers/feed_forward.h"
 #include "weft/layers/linear.h"
+#include "weft/layers/linear_cross_entropy.h"
 
 namespace weft::layers {
 namespace {
@@ -98,6 +103,51 @@ TEST_F(Int8Linear, CodesAndScalesGiveTheSameBits) {
   const at::Tensor x = at::randn({7, 24});
   EXPECT_TRUE(other.codes().equal(one.codes()));
   EXPECT_TRUE(other.multiply(x, bias_, {}).equal(one.multiply(x, bias_, {})));
+}
+
+TEST_F(Int8Linear, RowsAreAnEmbedding) {
+  const Int8Weight table(weight_, "table");
+  const at::Tensor ids = at::randint(64, {3, 7}, at::TensorOptions(at::kLong));
+  const at::Tensor expected = table.numbers(0, 64).index_select(0, ids.flatten()).view({3, 7, 24});
+  EXPECT_TRUE(table.rows(ids, at::kFloat).equal(expected));
+  EXPECT_TRUE(table.rows(ids, at::kBFloat16).equal(expected.to(at::kBFloat16)));
+  EXPECT_EQ(table.rows(ids.narrow(1, 0, 0), at::kFloat).sizes(), at::IntArrayRef({3, 0, 24}));
+}
+
+TEST_F(Int8Linear, EmbeddingsGiveTheRowsOfTheirCodes) {
+  Embeddings embeddings(EmbeddingsConfig{.vocab_size = 30, .hidden_size = 24}, at::TensorOptions(at::kFloat));
+  embeddings->tokens.normal_();
+  embeddings->eval();
+  const Int8Weight table(embeddings->tokens, "tokens");
+  keep_int8(*embeddings);
+  EXPECT_TRUE(embeddings->table().int8 && !embeddings->tokens.defined() && embeddings->parameters().empty());
+  EXPECT_TRUE(holds_int8(*embeddings));
+  const at::Tensor ids = at::randint(30, {2, 5}, at::TensorOptions(at::kLong));
+  EXPECT_TRUE(embeddings(EmbeddingsInput{.ids = ids}).equal(table.rows(ids, at::kFloat)));
+}
+
+TEST_F(Int8Linear, LossesAreThoseOfTheScores) {
+  const auto table = std::make_shared<const Int8Weight>(weight_, "head");
+  const HeadWeights head{{}, bias_, table};
+  const at::Tensor hidden = at::randn({9, 24});
+  at::Tensor labels = at::randint(64, {9}, at::TensorOptions(at::kLong));
+  labels[4] = kIgnoredLabel;
+  const at::Tensor logits = table->multiply(hidden, bias_, {});
+  const at::Tensor expected = at::cross_entropy_loss(logits, labels);
+  EXPECT_NEAR(linear_cross_entropy(hidden, head, labels, 2).item<double>(), expected.item<double>(), 1e-5);
+  EXPECT_EQ(linear_cross_entropy_each(hidden, head, labels, 0).nats[4].item<double>(), 0.0);
+  EXPECT_THROW(linear_cross_entropy(hidden, head, labels, 0, 0.1), Error);
+  const at::AutoGradMode with_gradients(true);
+  EXPECT_THROW(linear_cross_entropy(hidden.clone().requires_grad_(), head, labels, 0), Error);
+}
+
+TEST_F(Int8Linear, AnotherModelSharesTheCodes) {
+  Linear other(24, 64, true, at::TensorOptions(at::kFloat));
+  other->named_parameters()["bias"].copy_(bias_);
+  share_int8(*linear_, *other);
+  EXPECT_EQ(other->kept(), linear_->kept());
+  const at::Tensor x = at::randn({3, 24});
+  EXPECT_TRUE(other(x).equal(linear_(x)));
 }
 
 TEST_F(Int8Linear, WrongNumbersAreNamed) {

@@ -110,7 +110,9 @@ void average_models(std::span<const fs::path> given, const fs::path& out) {
   require(!fs::exists(out), [&] { return quoted_path(out); }, " exists: the mean is written to a new directory");
   std::vector<fs::path> directories;
   for (const fs::path& directory : given) {
-    directories.push_back(open_model(directory).path());  // its error says what a model is
+    const OpenedModel opened = open_model(directory);  // its error says what a model is
+    opened.need_floating("a mean");
+    directories.push_back(opened.path());
   }
   const std::optional<SentenceDirectory> modules = mean_of_modules(given);
   check_configs(directories);

@@ -8,6 +8,7 @@
 #include "weft/checkpoint/attention_files.h"
 #include "weft/checkpoint/encoder_names.h"
 #include "weft/checkpoint/encoder_weights.h"
+#include "weft/checkpoint/int8/quantization_config.h"
 #include "weft/checkpoint/tokenizer_files.h"
 #include "weft/core/error.h"
 #include "weft/core/files.h"
@@ -87,7 +88,11 @@ void write_encoder(const std::filesystem::path& directory, const EncoderModel& m
   save_tensors(directory / "model.safetensors", encoder_tensors(*model),
                {{"format", "pt"}, {"weft_version", std::string(kVersion)}});
   write_attention_files(directory, *model);
-  write_file_atomically(config_path(directory), formats::print_json(models::encoder_config_to_json(*model), 2) + "\n");
+  formats::Json config = models::encoder_config_to_json(*model);
+  if (layers::holds_int8(*model)) {
+    config["quantization_config"] = quantization_config();
+  }
+  write_file_atomically(config_path(directory), formats::print_json(config, 2) + "\n");
 }
 
 }  // namespace
@@ -106,19 +111,17 @@ EncoderModel load_encoder(const OpenedModel& directory, const EncoderLoadOptions
   file.new_head = options.allow_new_head;
   file.attention = options.encoder.attention;
   const EncoderConfig config = settle(read, head, file, options);
-  const WeightMap map = encoder_weight_map(file, config, head);
+  WeightMap map = encoder_weight_map(file, config, head);
+  map.has_codes = directory.holds_int8();
   // Shapes first, without storage: a config that asks for more than the file holds allocates nothing.
   const EncoderModel shape(config, head, options.encoder, at::TensorOptions(at::kMeta).dtype(options.dtype));
   const std::vector<std::string> missing = check_weights(*shape, *opened, map);
   tell_of_foreign_tensors(file, config);
   const models::SeededGenerator for_mechanisms(options.seed);
   EncoderModel model(config, head, options.encoder, at::TensorOptions(options.dtype));
-  read_weights(*model, *opened, options.check_finite, map, missing);
+  read_weights(*model, *opened, {options.check_finite, options.int8 || directory.computes_int8()}, map, missing);
   fill_new_tensors(model, file, missing, options);
   model->to(attention::opening_device());
-  if (options.int8) {
-    layers::keep_int8(*model);
-  }
   model->eval();
   return model;
 }

@@ -23,7 +23,8 @@ struct EncoderLoadOptions {
   std::optional<models::Head> head = {};  ///< absent: what config.json's architectures name
   models::EncoderOptions encoder = {};
   at::ScalarType dtype = at::kFloat;  ///< of the parameters: float32, bfloat16, float64
-  bool int8 = false;            ///< for inference: linear layers keep their weights as int8 with a scale an output
+  bool int8 = false;  ///< for inference: linear layers and token embeddings keep int8 with a scale a row, as they do
+                      ///< for a directory that holds int8
   bool check_finite = false;    ///< NaN or infinite weights become a kNumeric error that names the tensor
   bool allow_new_head = false;  ///< fine-tuning: what the file lacks of the head and of encoder.attention begins anew
   std::uint64_t seed = 0;       ///< of what begins anew, see new_tensors

@@ -5,6 +5,7 @@
 #include "weft/attention/devices/device.h"
 #include "weft/checkpoint/attention_files.h"
 #include "weft/checkpoint/in_file/wrapped_names.h"
+#include "weft/checkpoint/int8/quantization_config.h"
 #include "weft/checkpoint/patterns/load_with_attention.h"
 #include "weft/checkpoint/tokenizer_files.h"
 #include "weft/checkpoint/weights.h"
@@ -13,6 +14,7 @@
 #include "weft/core/joined.h"
 #include "weft/core/quote.h"
 #include "weft/core/version.h"
+#include "weft/layers/inference/int8_weight.h"
 #include "weft/models/families/causal_rules.h"
 #include "weft/models/families/rows.h"
 
@@ -25,8 +27,12 @@ constexpr std::string_view kConfigFile = "config.json";
 constexpr std::string_view kWeightsFile = "model.safetensors";
 constexpr std::string_view kTokenizerFile = "tokenizer.model";
 
-std::string config_text(const models::CausalRules& rules, const TransformerConfig& config) {
-  return formats::print_json(rules.to_json(config), 2) + "\n";
+std::string config_text(const models::CausalRules& rules, const models::LanguageModel& model) {
+  formats::Json config = rules.to_json(model->config());
+  if (layers::holds_int8(*model)) {
+    config["quantization_config"] = quantization_config();
+  }
+  return formats::print_json(config, 2) + "\n";
 }
 
 void save_weights(const std::filesystem::path& directory, const models::CausalRules& rules,
@@ -42,14 +48,15 @@ void write_files(const std::filesystem::path& directory, const models::LanguageM
   const models::CausalRules& rules = *models::weft_family().causal;
   save_weights(directory, rules, model);
   write_attention_files(directory, *model);
-  write_file_atomically(directory / kConfigFile, config_text(rules, model->config()));
+  write_file_atomically(directory / kConfigFile, config_text(rules, model));
 }
 
 /// Without its config a directory is no model: nobody pairs the old config with the new weights if the write ends half
 /// way.
-void withdraw_other_model(const std::filesystem::path& directory, const TransformerConfig& config) {
+void withdraw_other_model(const std::filesystem::path& directory, const models::LanguageModel& model) {
+  const TransformerConfig& config = model->config();
   const ModelFile file(directory, kConfigFile);
-  if (file.exists() && read_file(file) != config_text(*models::weft_family().causal, config)) {
+  if (file.exists() && read_file(file) != config_text(*models::weft_family().causal, model)) {
     std::filesystem::remove(file.path());
   }
   if (config.tokenizer_class != "sentencepiece") {
@@ -91,13 +98,13 @@ void save_model(const std::filesystem::path& directory, const models::LanguageMo
                                [&](const std::filesystem::path& fresh) { write_files(fresh, model, tokenizer); });
     return;
   }
-  withdraw_other_model(directory, model->config());
+  withdraw_other_model(directory, model);
   write_files(directory, model, tokenizer);
 }
 
 void save_model_as(const models::CausalRules& form, const std::filesystem::path& directory,
                    const models::LanguageModel& model, const std::filesystem::path& files_from) {
-  const std::string config = config_text(form, model->config());
+  const std::string config = config_text(form, model);
   write_directory_atomically(directory, [&](const std::filesystem::path& fresh) {
     for (const char* name : kHuggingFaceTokenizerFiles) {
       copy_if_there(files_from, name, fresh);
@@ -116,13 +123,14 @@ models::LanguageModel load_as(const OpenedModel& directory, const TransformerCon
                               const LoadOptions& options) {
   WeightMap map = predictor_rules(directory).weights(config);
   map.asked_attention = joined(options.attention, "`, `");
+  map.has_codes = directory.holds_int8();
   // Shapes first, without storage: a config that asks for more than the file holds allocates nothing.
   const models::LanguageModel shape(config, at::TensorOptions(at::kMeta).dtype(at::kFloat));
   const std::unique_ptr<formats::TensorFile> opened = open_weights(directory.path(), names_in_file(*shape, map));
   const formats::TensorFile& file = *opened;
   check_weights(*shape, file, map);
   models::LanguageModel model(config, at::TensorOptions(at::kFloat));
-  read_weights(*model, file, options.check_finite, map);
+  read_weights(*model, file, {options.check_finite, options.int8 || directory.computes_int8()}, map);
   model->to(attention::opening_device());
   model->eval();
   return model;

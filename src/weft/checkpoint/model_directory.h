@@ -47,6 +47,7 @@ void save_model_as(const models::CausalRules& form, const std::filesystem::path&
 struct LoadOptions {
   bool check_finite = false;                ///< NaN or infinite weights become a kNumeric error that names the tensor
   std::vector<std::string> attention = {};  ///< mechanisms in place of config.json's, one or one a layer; empty: those
+  bool int8 = false;                        ///< for inference, as EncoderLoadOptions has it
 };
 
 /// The model of a directory, in float32 and evaluation mode, on attention::opening_device(). Errors: as open_model and

@@ -5,8 +5,11 @@
 #include <utility>
 
 #include "weft/checkpoint/in_file/heads.h"
+#include "weft/checkpoint/int8/quantization_config.h"
 #include "weft/checkpoint/model_kind.h"
 #include "weft/checkpoint/sentence/sentence_directory.h"
+#include "weft/core/error.h"
+#include "weft/core/quote.h"
 #include "weft/models/families/causal_rules.h"
 #include "weft/models/families/families.h"
 #include "weft/models/families/json/encoder_json.h"
@@ -24,7 +27,10 @@ std::filesystem::path folder_of_model(const std::filesystem::path& directory) {
 }  // namespace
 
 OpenedModel::OpenedModel(std::filesystem::path directory)
-    : root_(std::move(directory)), path_(folder_of_model(root_)), json_(read_model_config(path_)) {}
+    : root_(std::move(directory)),
+      path_(folder_of_model(root_)),
+      json_(read_model_config(path_)),
+      int8_(take_quantization(json_, (path_ / "config.json").string())) {}
 
 const models::EncoderConfig& OpenedModel::encoder_config() const {
   if (!encoder_) {
@@ -43,6 +49,13 @@ bool OpenedModel::prefer(models::Head wanted) const {
   const std::vector<std::string> before = encoder_->architectures;
   choose_head(*encoder_, path_, wanted);
   return encoder_->architectures != before;
+}
+
+void OpenedModel::need_floating(std::string_view what) const {
+  if (int8_) {
+    fail(ErrorKind::kUnsupported, quote(path_.native(), 4096), ": its weights are int8 (quantization_config of ",
+         "config.json), but ", what, " needs floating-point weights: take the model that they were made from");
+  }
 }
 
 models::Head OpenedModel::head() const {

@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include "weft/checkpoint/ability.h"
@@ -29,8 +30,16 @@ class OpenedModel {
   const std::filesystem::path& path() const noexcept { return path_; }
   /// What was opened: path(), or the directory above it, whose modules.json puts the transformer into a sub-folder.
   const std::filesystem::path& root() const noexcept { return root_; }
-  /// config.json as it was read: an object with a model_type.
+  /// config.json as it was read, without what holds_int8() says: an object with a model_type.
   const formats::Json& json() const noexcept { return json_; }
+  /// Whether its weights are int8 codes with scales (int8/quantization_config.h).
+  bool holds_int8() const noexcept { return int8_; }
+  /// From now on whoever loads its weights gets them as int8: linear layers, and the tables of tokens.
+  void ask_for_int8() const noexcept { asked_int8_ = true; }
+  /// Whether what is loaded computes with int8: it was asked for, or the file has nothing else.
+  bool computes_int8() const noexcept { return int8_ || asked_int8_; }
+  /// Errors: kUnsupported where the file has nothing else; `what` (training, ...) needs floating-point weights.
+  void need_floating(std::string_view what) const;
   /// Whether it has the ability, by a valid config. Errors: those of the config; kUnsupported for a model_type that
   /// Weft does not open.
   bool can(Ability ability) const;
@@ -66,6 +75,8 @@ class OpenedModel {
   std::filesystem::path root_;
   std::filesystem::path path_;
   formats::Json json_;
+  bool int8_;
+  mutable bool asked_int8_ = false;
   mutable std::optional<models::Head> wanted_;
   mutable std::optional<models::EncoderConfig> encoder_;
   mutable std::optional<models::EncoderDecoderConfig> pair_;

@@ -2,15 +2,23 @@
 // One check and one reader for all models.
 #include "weft/checkpoint/weights.h"
 
+#include <ATen/ops/empty.h>
 #include <c10/core/GradMode.h>
 
 #include <algorithm>
 #include <cstddef>
+#include <functional>
+#include <memory>
 #include <numeric>
 #include <set>
 
+#include "weft/attention/backends/host_memory.h"
+#include "weft/attention/devices/device.h"
+#include "weft/checkpoint/int8/quantization_config.h"
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
+#include "weft/core/system/option_name.h"
+#include "weft/layers/inference/int8_weight.h"
 
 namespace weft::checkpoint {
 namespace {
@@ -49,6 +57,37 @@ at::Tensor part_of_parameter(const at::Tensor& parameter, const HuggingFaceNames
                     names);
 }
 
+constexpr std::string_view kQuantized = "quantization_config of config.json";
+
+/// What is wrong with the codes of a tensor or their scales, or nothing; notes that the scales are used.
+std::string wrong_with_codes(const formats::TensorFile& file, const formats::TensorInfo& info,
+                             const at::Tensor& expected, const at::Tensor& scales,
+                             std::set<std::string, std::less<>>& used) {
+  using formats::Dtype;
+  if (expected.sizes() != at::IntArrayRef(info.shape)) {
+    return concat("tensor ", quote(info.name), " has shape ", at::IntArrayRef(info.shape), ", but config.json says ",
+                  expected.sizes());
+  }
+  if (info.dtype != Dtype::I8) {
+    return concat("tensor ", quote(info.name), " is ", formats::dtype_name(info.dtype), ", but ", kQuantized,
+                  " says I8");
+  }
+  const std::string name = scale_name(info.name);
+  const formats::TensorInfo* const found = file.find(name);
+  if (found == nullptr) {
+    return concat("tensor ", quote(name), " of shape ", scales.sizes(), " is missing: ", kQuantized,
+                  " asks for the scales of each I8 tensor");
+  }
+  used.insert(name);
+  const bool fits = found->dtype == Dtype::F32 && scales.sizes() == at::IntArrayRef(found->shape);
+  return fits ? std::string()
+              : concat("tensor ", quote(name), " is ", formats::dtype_name(found->dtype), " of shape ",
+                       at::IntArrayRef(found->shape), ", but scales are F32, here of shape ", scales.sizes());
+}
+
+/// The shape of a weight's scales before it is cut and turned as the weight is: [outputs, 1].
+at::Tensor one_column(const at::Tensor& weight) { return weight.narrow(1, 0, 1); }
+
 /// What is wrong with a tensor that is there, or nothing. `asker` says what asks for the shape.
 std::string wrong_with(const formats::TensorInfo& info, const at::Tensor& expected, const std::string& asker,
                        bool takes_float64) {
@@ -71,7 +110,12 @@ struct Findings {
   std::vector<std::string> missing;  ///< parameters that begin anew
   bool not_learned = false;          ///< a complaint is about what an attention that was asked for learns
   std::set<std::string, std::less<>> used;
+  std::set<std::string, std::less<>> codes;  ///< parameters that lie as codes
 };
+
+std::string learned_by(bool asked, const std::string& asker) {
+  return asked ? concat(": ", asker, " learns it") : std::string();
+}
 
 void check_parameter(Findings& findings, const formats::TensorFile& file, const WeightMap& map,
                      const std::string& parameter, const at::Tensor& value) {
@@ -88,10 +132,13 @@ void check_parameter(Findings& findings, const formats::TensorFile& file, const 
     std::string wrong;
     if (info != nullptr) {
       findings.used.insert(info->name);
-      wrong = wrong_with(*info, expected, asker, map.takes_float64);
+      wrong = findings.codes.contains(parameter)
+                  ? wrong_with_codes(file, *info, expected, part_of_parameter(one_column(value), names, part),
+                                     findings.used)
+                  : wrong_with(*info, expected, asker, map.takes_float64);
     } else {
       wrong = concat("tensor ", quote(names.parts[part]), " of shape ", expected.sizes(), " is missing",
-                     asked ? concat(": ", asker, " learns it") : std::string());
+                     learned_by(asked, asker));
     }
     if (!wrong.empty() && may_be_new(info != nullptr)) {
       absent = true;
@@ -105,6 +152,31 @@ void check_parameter(Findings& findings, const formats::TensorFile& file, const 
   if (absent) {
     findings.missing.push_back(parameter);
   }
+}
+
+/// The tensor of codes that `name` would be the scales of, or `name` itself.
+std::string_view without_scale(std::string_view name) {
+  const std::size_t end = scale_name("").size();
+  return name.ends_with(scale_name("")) ? name.substr(0, name.size() - end) : name;
+}
+
+/// A weight [outputs, inputs] as int8, from a file of codes or of numbers.
+std::shared_ptr<const layers::Int8Weight> read_int8(const formats::TensorFile& file, const HuggingFaceNames& names,
+                                                    at::IntArrayRef sizes, bool has_codes) {
+  const at::Tensor whole = at::empty(sizes, has_codes ? at::kChar : at::kFloat);
+  const at::Tensor scales = at::empty({has_codes ? sizes[0] : 0, 1}, at::kFloat);
+  std::vector<TensorRead> reads;
+  for (std::size_t part = 0; part < names.parts.size(); ++part) {
+    const formats::TensorInfo* const info = find_part(file, names, part);
+    reads.push_back({info, part_of_parameter(whole, names, part)});
+    if (has_codes) {
+      reads.push_back({file.find(scale_name(info->name)), part_of_parameter(scales, names, part)});
+    }
+  }
+  const std::string where = concat(file.path().string(), ": tensor ", quote(reads.front().info->name));
+  read_all(file, reads, false);
+  return has_codes ? std::make_shared<const layers::Int8Weight>(whole, scales.squeeze(1), where)
+                   : std::make_shared<const layers::Int8Weight>(whole, where);
 }
 
 }  // namespace
@@ -136,11 +208,17 @@ std::vector<std::string> names_in_file(const torch::nn::Module& model, const Wei
 std::vector<std::string> check_weights(const torch::nn::Module& model, const formats::TensorFile& file,
                                        const WeightMap& map) {
   Findings findings;
+  if (map.has_codes) {
+    for (const auto& [name, keeper] : layers::int8_keepers(model)) {
+      findings.codes.insert(name);
+    }
+  }
   for (const auto& parameter : model.named_parameters()) {
     check_parameter(findings, file, map, parameter.key(), parameter.value());
   }
   for (const formats::TensorInfo& info : file.tensors()) {
-    const bool harmless = map.is_asked(info.name) || (map.may_be_surplus && map.may_be_surplus(info.name));
+    const std::string_view name = map.has_codes ? without_scale(info.name) : std::string_view(info.name);
+    const bool harmless = map.is_asked(name) || (map.may_be_surplus && map.may_be_surplus(name));
     if (!findings.used.contains(info.name) && !harmless) {
       findings.complaints.push_back(
           concat("tensor ", quote(info.name), " of shape ", at::IntArrayRef(info.shape), " is not part of ", map.model,
@@ -166,12 +244,24 @@ std::vector<std::string> check_weights(const torch::nn::Module& model, const for
   return findings.missing;
 }
 
-void read_weights(torch::nn::Module& model, const formats::TensorFile& file, bool check_finite, const WeightMap& map,
-                  const std::vector<std::string>& missing) {
+void read_weights(torch::nn::Module& model, const formats::TensorFile& file, const WeightReading& reading,
+                  const WeightMap& map, const std::vector<std::string>& missing) {
   const at::NoGradGuard without_gradients;
+  std::set<std::string, std::less<>> done(missing.begin(), missing.end());
+  if (reading.int8 || map.has_codes) {
+    if (!attention::is_in_host_memory(at::empty({0}, at::TensorOptions(attention::opening_device())))) {
+      fail(ErrorKind::kUnsupported, file.path().string(), ": int8 weights multiply on a CPU, but ", option("device"),
+           " is ", attention::opening_device().str());
+    }
+    for (const auto& [name, keeper] : layers::int8_keepers(model)) {
+      if (done.insert(name).second) {
+        keeper->keep_int8(read_int8(file, map.names_of(name), keeper->floating().sizes(), map.has_codes));
+      }
+    }
+  }
   std::vector<TensorRead> reads;
   for (auto& parameter : model.named_parameters()) {
-    if (std::find(missing.begin(), missing.end(), parameter.key()) != missing.end()) {
+    if (done.contains(parameter.key())) {
       continue;
     }
     const HuggingFaceNames names = map.names_of(parameter.key());
@@ -179,7 +269,7 @@ void read_weights(torch::nn::Module& model, const formats::TensorFile& file, boo
       reads.push_back({find_part(file, names, part), part_of_parameter(parameter.value(), names, part)});
     }
   }
-  read_all(file, reads, check_finite);
+  read_all(file, reads, reading.check_finite);
 }
 
 void refuse_other_weights(const std::filesystem::path& directory) {
@@ -191,6 +281,23 @@ void refuse_other_weights(const std::filesystem::path& directory) {
   }
 }
 
+namespace {
+
+void add_codes(NamedTensors& tensors, const layers::Int8Weight& weight, const HuggingFaceNames& names) {
+  const at::Tensor codes = weight.codes();
+  const at::Tensor scales = weight.scales().unsqueeze(1);
+  for (std::size_t part = 0; part < names.parts.size(); ++part) {
+    tensors.emplace_back(names.parts[part], part_of_parameter(codes, names, part));
+    tensors.emplace_back(scale_name(names.parts[part]), part_of_parameter(scales, names, part));
+  }
+  for (const std::string& copy : names.copies) {
+    tensors.emplace_back(copy, as_in_file(codes, names));
+    tensors.emplace_back(scale_name(copy), as_in_file(scales, names));
+  }
+}
+
+}  // namespace
+
 NamedTensors named_weights(const torch::nn::Module& model, const WeightMap& map) {
   NamedTensors tensors;
   for (const auto& parameter : model.named_parameters()) {
@@ -200,6 +307,11 @@ NamedTensors named_weights(const torch::nn::Module& model, const WeightMap& map)
     }
     for (const std::string& copy : names.copies) {
       tensors.emplace_back(copy, as_in_file(parameter.value(), names));
+    }
+  }
+  for (const auto& [parameter, keeper] : layers::int8_keepers(model)) {
+    if (const auto kept = keeper->kept()) {
+      add_codes(tensors, *kept, map.names_of(parameter));
     }
   }
   tensors.insert(tensors.end(), map.constants.begin(), map.constants.end());

@@ -33,16 +33,24 @@ std::vector<std::string> names_in_file(const torch::nn::Module& model, const Wei
 std::vector<std::string> check_weights(const torch::nn::Module& model, const formats::TensorFile& file,
                                        const WeightMap& map = {});
 
+/// How read_weights() takes a file.
+struct WeightReading {
+  bool check_finite = false;  ///< NaN or infinity is a kNumeric error that names the tensor
+  bool int8 = false;  ///< what modules can keep as int8 becomes int8; it does in any case where the map has codes
+};
+
 /// Reads the file's tensors into the parameters, converting to their dtype and device; passes over those in `missing`.
-/// Call check_weights before. With `check_finite`, NaN or infinity is a kNumeric error that names the tensor.
-void read_weights(torch::nn::Module& model, const formats::TensorFile& file, bool check_finite,
+/// Call check_weights before. What becomes int8 is read tensor by tensor, and never stored as the model's dtype.
+/// Errors: those of layers::Int8Weight, and kUnsupported for int8 elsewhere than on a CPU.
+void read_weights(torch::nn::Module& model, const formats::TensorFile& file, const WeightReading& reading,
                   const WeightMap& map = {}, const std::vector<std::string>& missing = {});
 
 /// Errors: kIo where `directory` holds weights in another form: they would be read before, or beside, those that are
 /// written.
 void refuse_other_weights(const std::filesystem::path& directory);
 
-/// The parameters under their names in a file, as views, and the constants of `map` behind them.
+/// The parameters under their names in a file, as views, then codes and scales of what is int8, and the constants of
+/// `map` behind them.
 NamedTensors named_weights(const torch::nn::Module& model, const WeightMap& map = {});
 
 }  // namespace weft::checkpoint

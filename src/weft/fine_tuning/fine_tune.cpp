@@ -75,6 +75,7 @@ std::int64_t longest_row(const Objective& objective, const training::TrainerConf
 
 models::EncoderModel load_with_head(const checkpoint::OpenedModel& directory, const RunSettings& settings,
                                     models::Head head, Prepared& prepared) {
+  directory.need_floating("training");
   checkpoint::EncoderLoadOptions load;
   load.head = head;
   load.allow_new_head = prepared.head.fresh;

@@ -11,6 +11,7 @@
 #include <ATen/ops/zeros_like.h>
 
 #include <cmath>
+#include <utility>
 
 #include "weft/attention/sinusoids.h"
 #include "weft/layers/dropout.h"
@@ -52,7 +53,8 @@ at::Tensor counted_waves(const at::Tensor& positions, std::int64_t padding_id, s
   return waves.mul_(positions.ne(padding_id).unsqueeze(-1)).to(options);
 }
 
-EmbeddingsImpl::EmbeddingsImpl(const EmbeddingsConfig& config, const at::TensorOptions& options) : config_(config) {
+EmbeddingsImpl::EmbeddingsImpl(const EmbeddingsConfig& config, const at::TensorOptions& options)
+    : config_(config), dtype_(c10::typeMetaToScalarType(options.dtype())) {
   if (config.adaptive) {
     clusters = register_module("tokens", AdaptiveEmbeddings(*config.adaptive, options));
   } else if (!config.shares_tokens) {
@@ -79,6 +81,12 @@ EmbeddingsImpl::EmbeddingsImpl(const EmbeddingsConfig& config, const at::TensorO
   if (config.width() != config.hidden_size) {
     project = register_module("project", Linear(config.hidden_size, config.width(), !config.projects_first, options));
   }
+}
+
+void EmbeddingsImpl::keep_int8(std::shared_ptr<const Int8Weight> weight) {
+  int8_tokens_ = std::move(weight);
+  tokens = at::Tensor();
+  parameters_.erase("tokens");
 }
 
 at::Tensor EmbeddingsImpl::with_positions(const at::Tensor& hidden, const EmbeddingsInput& input) {
@@ -108,8 +116,10 @@ at::Tensor EmbeddingsImpl::with_positions(const at::Tensor& hidden, const Embedd
 }
 
 at::Tensor EmbeddingsImpl::rows_of(const EmbeddingsInput& input) {
-  const at::Tensor& table = config_.shares_tokens ? input.shared_tokens : tokens;
-  at::Tensor hidden = clusters ? clusters(input.ids) : at::embedding(table, input.ids, config_.padding_id);
+  const TokenTable& rows = config_.shares_tokens ? input.shared_tokens : table();
+  at::Tensor hidden = clusters    ? clusters(input.ids)
+                      : rows.int8 ? rows.int8->rows(input.ids, dtype_)
+                                  : at::embedding(rows.numbers, input.ids, config_.padding_id);
   if (config_.token_scale != 1.0) {
     hidden = hidden * config_.token_scale;
   }

@@ -4,7 +4,9 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
+#include <string>
 
 #include <torch/nn/module.h>
 #include <torch/nn/pimpl.h>
@@ -13,6 +15,7 @@
 #include "weft/layers/adaptive/embeddings.h"
 #include "weft/layers/axial_positions.h"
 #include "weft/layers/grid_positions.h"
+#include "weft/layers/inference/int8_weight.h"
 #include "weft/layers/linear.h"
 #include "weft/layers/norm.h"
 
@@ -65,19 +68,26 @@ struct EmbeddingsInput {
   std::int64_t first_position = 0;  ///< of the first column; the others follow
   DropoutSeed seed;                 ///< the call's, for dropout
   at::Tensor token_types = {};      ///< int64 [B, N]; undefined: all 0
-  at::Tensor shared_tokens = {};    ///< [vocab, hidden], where the config shares them
+  TokenTable shared_tokens = {};    ///< [vocab, hidden], where the config shares them
   at::Tensor keep = {};             ///< bool [B, N], false is padding, for a config with masked_id; undefined: all kept
 };
 
 /// x = project(dropout(norm(E[id] + T[type] + P[position]))); norm and projection where the config has them, the
 /// projection first where it says so.
-class EmbeddingsImpl : public torch::nn::Module {
+class EmbeddingsImpl : public torch::nn::Module, public KeepsInt8 {
  public:
   EmbeddingsImpl(const EmbeddingsConfig& config, const at::TensorOptions& options);
   /// -> [B, N, hidden]. Ids, types and positions have been checked against their tables.
   at::Tensor forward(const EmbeddingsInput& input);
 
-  at::Tensor tokens;                     ///< [vocab, hidden] unless shared or in clusters
+  /// The tokens as they are stored; empty where they are shared or in clusters.
+  TokenTable table() const { return {tokens, int8_tokens_}; }
+  std::string int8_parameter() const override { return "tokens"; }
+  at::Tensor floating() const override { return tokens; }
+  std::shared_ptr<const Int8Weight> kept() const override { return int8_tokens_; }
+  void keep_int8(std::shared_ptr<const Int8Weight> weight) override;
+
+  at::Tensor tokens;                     ///< [vocab, hidden] unless shared, in clusters or int8
   at::Tensor positions;                  ///< [position_offset + maximum_length, hidden] when learned
   at::Tensor token_types;                ///< [token types, hidden] where there are any
   AdaptiveEmbeddings clusters{nullptr};  ///< named `tokens`, where the vocabulary is in clusters
@@ -92,6 +102,8 @@ class EmbeddingsImpl : public torch::nn::Module {
   at::Tensor with_positions(const at::Tensor& hidden, const EmbeddingsInput& input);
 
   EmbeddingsConfig config_;
+  at::ScalarType dtype_;  // of the rows that int8 gives
+  std::shared_ptr<const Int8Weight> int8_tokens_;
 };
 TORCH_MODULE(Embeddings);
 

@@ -62,6 +62,7 @@ class LinearImpl : public torch::nn::Module, public KeepsInt8 {
 
   std::string int8_parameter() const override { return "weight"; }
   at::Tensor floating() const override { return weight_; }
+  std::shared_ptr<const Int8Weight> kept() const override { return int8_; }
   void keep_int8(std::shared_ptr<const Int8Weight> weight) override;
 
  private:

@@ -7,6 +7,7 @@
 #include <ATen/ThreadLocalState.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
+#include <ATen/ops/full.h>
 #include <ATen/ops/full_like.h>
 #include <ATen/ops/log_softmax.h>
 #include <ATen/ops/mm.h>
@@ -38,6 +39,7 @@ struct Head {
   at::Tensor weight;  // [V, D], operand form
   at::Tensor bias;    // [V] in the dtype of the sums
   at::ScalarType dtype;
+  const Int8Weight* int8;  // in place of `weight`
 };
 
 struct Chunk {
@@ -62,12 +64,15 @@ at::ScalarType sum_dtype(const at::Tensor& hidden) {
 }
 
 Head prepare(const HeadWeights& head, const at::Tensor& hidden, at::ScalarType dtype) {
-  return {operand(head.weight, dtype), head.bias.defined() ? head.bias.to(sum_dtype(hidden)) : head.bias, dtype};
+  return {head.int8 ? head.weight : operand(head.weight, dtype),
+          head.bias.defined() ? head.bias.to(sum_dtype(hidden)) : head.bias, dtype, head.int8.get()};
 }
 
 Chunk score(const at::Tensor& hidden, const Head& head, const at::Tensor& labels) {
   Chunk chunk{operand(hidden, head.dtype), {}, labels.unsqueeze(1), {}};
-  chunk.scores = at::mm(chunk.hidden, head.weight.t()).to(head.dtype);
+  chunk.scores =
+      (head.int8 != nullptr ? head.int8->multiply(chunk.hidden, {}, {}) : at::mm(chunk.hidden, head.weight.t()))
+          .to(head.dtype);
   return chunk;
 }
 
@@ -79,16 +84,17 @@ at::Tensor logits_of(const Chunk& chunk, const Head& head, at::ScalarType sums) 
 }
 
 void check(const at::Tensor& hidden, const HeadWeights& head, const at::Tensor& labels) {
-  require(hidden.dim() == 2 && head.weight.dim() == 2 && hidden.size(1) == head.weight.size(1), "loss: hidden states ",
-          hidden.sizes(), " do not fit a head [vocabulary, hidden] = ", head.weight.sizes());
+  const at::DimVector sizes =
+      head.int8 ? at::DimVector{head.int8->outputs(), head.int8->inputs()} : at::DimVector(head.weight.sizes());
+  require(hidden.dim() == 2 && sizes.size() == 2 && hidden.size(1) == sizes[1], "loss: hidden states ", hidden.sizes(),
+          " do not fit a head [vocabulary, hidden] = ", at::IntArrayRef(sizes));
   require(labels.dim() == 1 && labels.size(0) == hidden.size(0) && labels.scalar_type() == at::kLong,
           "loss: labels must be int64 [", hidden.size(0), "], found ", labels.scalar_type(), " ", labels.sizes());
   // One answer from the device for all labels: a gather with a wrong one would read outside of the logits.
-  const at::Tensor wrong =
-      labels.ne(kIgnoredLabel).logical_and_(labels.lt(0).logical_or_(labels.ge(head.weight.size(0))));
+  const at::Tensor wrong = labels.ne(kIgnoredLabel).logical_and_(labels.lt(0).logical_or_(labels.ge(head.outputs())));
   if (wrong.any().item<bool>()) {
     fail(ErrorKind::kArgument, "loss: label ", labels.masked_select(wrong)[0].item<std::int64_t>(), " is neither ",
-         kIgnoredLabel, " nor an id below ", head.weight.size(0));
+         kIgnoredLabel, " nor an id below ", head.outputs());
   }
 }
 
@@ -276,10 +282,26 @@ Plan plan_of(const at::Tensor& hidden, const HeadWeights& head, std::int64_t chu
           smoothing};
 }
 
+/// The mean of what each label has. Codes have no gradient, so that there is nothing to gather.
+at::Tensor int8_loss(const at::Tensor& hidden, const HeadWeights& head, const at::Tensor& labels, std::int64_t chunk,
+                     double smoothing) {
+  if (smoothing != 0.0 || (at::GradMode::is_enabled() && hidden.requires_grad())) {
+    fail(ErrorKind::kUnsupported, "loss: int8 weights have no gradients: train the model that they were made from");
+  }
+  const LabelScores scores = linear_cross_entropy_each(hidden, head, labels, chunk);
+  const std::int64_t count = labels.ne(kIgnoredLabel).sum().item<std::int64_t>();
+  const double mean =
+      scores.nats.sum(at::kDouble).item<double>() / static_cast<double>(std::max<std::int64_t>(count, 1));
+  return at::full({}, mean, scores.nats.options());
+}
+
 }  // namespace
 
 at::Tensor linear_cross_entropy(const at::Tensor& hidden, const HeadWeights& head, const at::Tensor& labels,
                                 std::int64_t chunk, double smoothing) {
+  if (head.int8) {
+    return int8_loss(hidden, head, labels, chunk, smoothing);
+  }
   check(hidden, head, labels);
   const Labelled kept = keep_labelled(hidden, labels);
   return LossFunction::apply(kept.hidden, head.weight, optional(head.bias), kept.labels,
@@ -289,6 +311,7 @@ at::Tensor linear_cross_entropy(const at::Tensor& hidden, const HeadWeights& hea
 at::Tensor distilled_cross_entropy(const Labelled& rows, const HeadWeights& head, const SoftTargets& teacher,
                                    std::int64_t chunk, double smoothing) {
   check(rows.hidden, head, rows.labels);
+  require(!head.int8, "distill: the student's weights are int8, which have no gradients");
   require(!rows.labels.eq(kIgnoredLabel).any().item<bool>(), "distill: every row must have a label");
   Plan plan = plan_of(rows.hidden, head, chunk, smoothing);
   plan.teacher = &teacher;
@@ -316,7 +339,7 @@ LabelScores linear_cross_entropy_each(const at::Tensor& hidden, const HeadWeight
   const LabelScores scores{at::zeros(labels.sizes(), hidden.options().dtype(sums)),
                            at::zeros(labels.sizes(), hidden.options().dtype(at::kBool))};
   const at::Tensor rows = labels.ne(kIgnoredLabel).nonzero().squeeze(1);
-  const std::int64_t step = chunk_size(chunk, head.weight.size(0));
+  const std::int64_t step = chunk_size(chunk, head.outputs());
   for (std::int64_t begin = 0; begin < rows.size(0); begin += step) {
     const at::Tensor chosen = rows.narrow(0, begin, std::min(step, rows.size(0) - begin));
     const Chunk part = score(hidden.index_select(0, chosen), prepared, labels.index_select(0, chosen));

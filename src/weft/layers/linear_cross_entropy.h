@@ -4,8 +4,11 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 
 #include <ATen/core/Tensor.h>
+
+#include "weft/layers/inference/int8_weight.h"
 
 namespace weft::layers {
 
@@ -14,8 +17,11 @@ inline constexpr std::int64_t kIgnoredLabel = -100;
 
 /// What turns a hidden state of D columns into V scores.
 struct HeadWeights {
-  at::Tensor weight;  ///< [V, D]
-  at::Tensor bias;    ///< [V], or undefined
+  at::Tensor weight;                                 ///< [V, D], or undefined where it is int8
+  at::Tensor bias;                                   ///< [V], or undefined
+  std::shared_ptr<const Int8Weight> int8 = nullptr;  ///< in place of `weight`: losses have no gradient
+
+  std::int64_t outputs() const { return int8 ? int8->outputs() : weight.size(0); }
 };
 
 /// The T' positions that have a label to predict.
@@ -32,7 +38,8 @@ Labelled keep_labelled(const at::Tensor& hidden, const at::Tensor& labels);
 /// follow precision.h; softmax and sums are float32. Logits exist for `chunk` positions at once; 0 chooses about four
 /// million scores, and at least 256 positions. Ignored positions cost nothing. Errors: kArgument for shapes or labels
 /// outside [0, V). Double backward is an error. With smoothing s, a target is (1 - s) of its label and s spread evenly
-/// over all V (Szegedy et al. 2016, section 7; PyTorch's label_smoothing).
+/// over all V (Szegedy et al. 2016, section 7; PyTorch's label_smoothing). An int8 head gives a value without gradient,
+/// and refuses smoothing and hidden states with gradients: kUnsupported.
 at::Tensor linear_cross_entropy(const at::Tensor& hidden, const HeadWeights& head, const at::Tensor& labels,
                                 std::int64_t chunk, double smoothing = 0.0);
 

@@ -114,7 +114,8 @@ EncoderDecoderImpl::~EncoderDecoderImpl() = default;
 void EncoderDecoderImpl::set_head_bias(const at::Tensor& bias) {
   require(bias.dim() == 1 && bias.size(0) == config_.target_vocab_size(), "head_bias must be [",
           config_.target_vocab_size(), "], found ", bias.sizes());
-  const at::Tensor value = bias.to(head_weight().options().requires_grad(false));
+  const at::Tensor numbers = head_weight().numbers;
+  const at::Tensor value = numbers.defined() ? bias.to(numbers.options().requires_grad(false)) : bias.to(at::kFloat);
   if (head_bias_.defined()) {
     head_bias_.set_data(value);
   } else {
@@ -122,24 +123,35 @@ void EncoderDecoderImpl::set_head_bias(const at::Tensor& bias) {
   }
 }
 
-at::Tensor EncoderDecoderImpl::target_tokens() const {
-  return config_.share_embeddings ? encoder_->embeddings->tokens : decoder_->embeddings->tokens;
+layers::TokenTable EncoderDecoderImpl::target_tokens() const {
+  return config_.share_embeddings ? encoder_->embeddings->table() : decoder_->embeddings->table();
 }
 
-at::Tensor EncoderDecoderImpl::head_weight() const { return head_.defined() ? head_ : target_tokens(); }
+layers::TokenTable EncoderDecoderImpl::head_weight() const {
+  const layers::TokenTable own{head_, int8_head_};
+  return own.is_empty() ? target_tokens() : own;
+}
+
+void EncoderDecoderImpl::keep_int8(std::shared_ptr<const layers::Int8Weight> weight) {
+  int8_head_ = std::move(weight);
+  head_ = at::Tensor();
+  parameters_.erase("head");
+}
 
 at::Tensor EncoderDecoderImpl::scaled(const at::Tensor& hidden) const {
   return score_scale_ == 1.0 ? hidden : hidden * score_scale_;
 }
 
 at::Tensor EncoderDecoderImpl::scores(const at::Tensor& hidden) const {
-  return VocabularyScorer{.weights = {head_weight(), head_bias_}}.logits(scaled(hidden));
+  const layers::TokenTable table = head_weight();
+  return VocabularyScorer{.weights = {table.numbers, head_bias_, table.int8}}.logits(scaled(hidden));
 }
 
 // A head is met at every step, so that its packed form pays.
 at::Tensor EncoderDecoderImpl::step_scores(const at::Tensor& hidden) const {
-  return layers::PackedWeight::serves(hidden, head_weight(), {})
-             ? packed_head_->multiply(scaled(hidden), head_weight(), head_bias_, {}).to(at::kFloat)
+  const layers::TokenTable table = head_weight();
+  return !table.int8 && layers::PackedWeight::serves(hidden, table.numbers, {})
+             ? packed_head_->multiply(scaled(hidden), table.numbers, head_bias_, {}).to(at::kFloat)
              : scores(hidden);
 }
 
@@ -160,7 +172,7 @@ at::Tensor EncoderDecoderImpl::encoder_states(const SourceText& source) {
 }
 
 at::Tensor EncoderDecoderImpl::run_decoder(const at::Tensor& ids, layers::BlockContext& context) {
-  const at::Tensor shared = config_.share_embeddings ? target_tokens() : at::Tensor();
+  const layers::TokenTable shared = config_.share_embeddings ? target_tokens() : layers::TokenTable{};
   return decoder_->forward({.ids = ids, .tokens = shared}, context, config_.gradient_checkpointing).hidden;
 }
 
@@ -194,7 +206,8 @@ std::pair<at::Tensor, at::Tensor> EncoderDecoderImpl::logits_and_states(const Se
 at::Tensor EncoderDecoderImpl::loss(const SequencePair& pair, const at::Tensor& labels, double smoothing) {
   require(labels.defined() && pair.decoder_input_ids.defined() && labels.sizes() == pair.decoder_input_ids.sizes(),
           "labels and decoder_input_ids differ in shape");
-  VocabularyScorer scorer{.weights = {head_weight(), head_bias_}, .chunk = config_.loss_chunk_size};
+  const layers::TokenTable table = head_weight();
+  VocabularyScorer scorer{.weights = {table.numbers, head_bias_, table.int8}, .chunk = config_.loss_chunk_size};
   return scorer.loss(scaled(hidden_states(pair)).flatten(0, 1), labels.flatten(), smoothing);
 }
 
@@ -233,6 +246,9 @@ std::vector<std::pair<std::string, std::string>> EncoderDecoderImpl::computed() 
   auto said = passes_->computed(*encoder_);
   if (first_was_global_ && encoder_->needs_input()) {
     said.emplace_back("global", "the first token of each source");
+  }
+  if (layers::holds_int8(*this)) {
+    said.emplace_back("weights", "int8");
   }
   return said;
 }

@@ -15,6 +15,7 @@
 #include <torch/nn/pimpl.h>
 
 #include "weft/layers/decoding_state.h"
+#include "weft/layers/inference/int8_weight.h"
 #include "weft/models/encoder_decoder_config.h"
 #include "weft/models/encoder_model.h"
 
@@ -55,7 +56,7 @@ struct SequencePair {
 
 /// The module tree is encoder and decoder, each as StackImpl has it (the decoder without a token table where that is
 /// shared), and head; checkpoint/encoder_decoder/ has the names of Hugging Face.
-class EncoderDecoderImpl : public torch::nn::Module {
+class EncoderDecoderImpl : public torch::nn::Module, public layers::KeepsInt8 {
  public:
   /// Builds and initialises, as LanguageModelImpl does.
   explicit EncoderDecoderImpl(const EncoderDecoderConfig& config);
@@ -106,12 +107,17 @@ class EncoderDecoderImpl : public torch::nn::Module {
   /// Numbers in all parameters; what is shared or tied counts once.
   std::int64_t parameter_count() const;
 
+  std::string int8_parameter() const override { return "head"; }
+  at::Tensor floating() const override { return head_; }
+  std::shared_ptr<const layers::Int8Weight> kept() const override { return int8_head_; }
+  void keep_int8(std::shared_ptr<const layers::Int8Weight> weight) override;
+
  private:
   std::pair<at::Tensor, at::Tensor> run(const SequencePair& pair);
   layers::Source read_source(const SourceText& text, const DropoutSeed& seed);
   at::Tensor run_decoder(const at::Tensor& ids, layers::BlockContext& context);
-  at::Tensor target_tokens() const;
-  at::Tensor head_weight() const;
+  layers::TokenTable target_tokens() const;
+  layers::TokenTable head_weight() const;
   /// Hidden states as the product with the vocabulary takes them.
   at::Tensor scaled(const at::Tensor& hidden) const;
   at::Tensor scores(const at::Tensor& hidden) const;
@@ -123,9 +129,10 @@ class EncoderDecoderImpl : public torch::nn::Module {
   std::shared_ptr<StackImpl> decoder_;
   std::unique_ptr<EncoderPasses> passes_;
   std::unique_ptr<layers::PackedWeight> packed_head_;  // for decode()
-  at::Tensor head_;                                    // [target vocab, d_model] unless tied
-  at::Tensor head_bias_;                               // [target vocab], a buffer
-  double score_scale_ = 1.0;                           // PairBlueprint::score_scale
+  at::Tensor head_;                                    // [target vocab, d_model] unless tied or int8
+  std::shared_ptr<const layers::Int8Weight> int8_head_;
+  at::Tensor head_bias_;      // [target vocab], a buffer
+  double score_scale_ = 1.0;  // PairBlueprint::score_scale
   bool first_was_global_ = false;
 };
 TORCH_MODULE(EncoderDecoder);

@@ -103,7 +103,7 @@ EncoderCall EncoderModelImpl::run(const EncoderInput& input) {
 
 EncoderOutput EncoderModelImpl::forward(const EncoderInput& input) {
   const EncoderCall call = run(input);
-  return top_->forward(call.rows, call.batch, stack_->embeddings->tokens, call.seed);
+  return top_->forward(call.rows, call.batch, stack_->embeddings->table(), call.seed);
 }
 
 at::Tensor EncoderModelImpl::hidden_states(const EncoderInput& input) { return run(input).rows.hidden; }
@@ -117,7 +117,7 @@ at::Tensor EncoderModelImpl::vocabulary_logits(const at::Tensor& hidden) {
   if (head_ != Head::kMaskedLanguageModel) {
     fail(ErrorKind::kUnsupported, "vocabulary_logits needs a masked-lm head, but the model's is ", to_string(head_));
   }
-  return top_->scorer(stack_->embeddings->tokens).logits(attention::placed(hidden, stack_->device()));
+  return top_->scorer(stack_->embeddings->table()).logits(attention::placed(hidden, stack_->device()));
 }
 
 at::Tensor EncoderModelImpl::loss(const EncoderInput& input, const EncoderLabels& given) {
@@ -130,10 +130,10 @@ at::Tensor EncoderModelImpl::loss(const EncoderInput& input, const EncoderLabels
     require(labels.labels.defined() && labels.labels.sizes() == input.input_ids.sizes(),
             "labels and input_ids differ in shape: ",
             labels.labels.defined() ? labels.labels.sizes() : at::IntArrayRef(), " and ", input.input_ids.sizes());
-    return top_->scorer(stack_->embeddings->tokens).loss(hidden_states(input).flatten(0, 1), labels.labels.flatten());
+    return top_->scorer(stack_->embeddings->table()).loss(hidden_states(input).flatten(0, 1), labels.labels.flatten());
   }
   const EncoderCall call = run(input);
-  const EncoderOutput output = top_->forward(call.rows, call.batch, stack_->embeddings->tokens, call.seed);
+  const EncoderOutput output = top_->forward(call.rows, call.batch, stack_->embeddings->table(), call.seed);
   switch (head_) {
     case Head::kSequenceClassification:
       return classification_loss(config_, output.logits, labels.labels);
@@ -151,7 +151,11 @@ at::Tensor EncoderModelImpl::loss(const EncoderInput& input, const EncoderLabels
 }
 
 std::vector<std::pair<std::string, std::string>> EncoderModelImpl::computed() const {
-  return passes_->computed(*stack_);
+  auto said = passes_->computed(*stack_);
+  if (layers::holds_int8(*this)) {
+    said.emplace_back("weights", "int8");
+  }
+  return said;
 }
 
 std::int64_t EncoderModelImpl::parameter_count() const { return models::parameter_count(*this); }

@@ -47,6 +47,7 @@ struct WeightMap {
   NamedTensors constants = {};
   bool asked_may_be_new = false;  ///< those parameters begin anew
   bool takes_float64 = false;
+  bool has_codes = false;  ///< what modules can keep as int8 lies as codes and scales (checkpoint/int8/)
   std::string model = "the model in config.json";  ///< for the message of a tensor too many
 
   HuggingFaceNames names_of(const std::string& parameter) const;

@@ -13,7 +13,6 @@
 #include "weft/core/quote.h"
 #include "weft/generation/continue_text.h"
 #include "weft/generation/settings/read_settings.h"
-#include "weft/layers/inference/int8_weight.h"
 #include "weft/requests/request_cost.h"
 #include "weft/requests/task_schemas.h"
 #include "weft/server/http_error.h"
@@ -232,10 +231,7 @@ ServedModel serve_decoder(const std::string& name, const checkpoint::OpenedModel
   searches.do_sample = false;
   served->searches = generation::read_settings(directory, searches);
   served->products = training::dtype_of_model(settings.encoder.dtype, directory.path());
-  served->model = checkpoint::load_model(directory);
-  if (settings.encoder.weights == "int8") {
-    layers::keep_int8(*served->model);
-  }
+  served->model = checkpoint::load_model(directory, {.int8 = settings.encoder.weights == "int8"});
   served->decoder = std::make_unique<generation::LanguageModelDecoder>(served->model);
   served->tokenizer = checkpoint::load_tokenizer(directory);
   ServedModel model{.name = name, .kind = "decoder"};

@@ -31,16 +31,21 @@ struct FileSizes {
   std::int64_t largest = 0;
 };
 
-// Integers in files of weights are positions and counters, which are not read.
-FileSizes sizes_of_files(const std::filesystem::path& directory, std::int64_t element_bytes) {
+// Integers in files of weights are positions and counters, which are not read, or the codes of int8.
+FileSizes sizes_of_files(const std::filesystem::path& directory, std::int64_t element_bytes, bool int8) {
   const auto file = formats::open_tensor_directory(directory);
   FileSizes sizes;
   for (const formats::TensorInfo& tensor : file->tensors()) {
-    if (formats::dtype_name(tensor.dtype).find('F') == std::string_view::npos) {
+    const bool is_code = int8 && tensor.dtype == formats::Dtype::I8;
+    if (!is_code && formats::dtype_name(tensor.dtype).find('F') == std::string_view::npos) {
       continue;
     }
     const auto bytes = static_cast<std::int64_t>(tensor.end - tensor.begin);
-    sizes.weights += bytes / static_cast<std::int64_t>(formats::dtype_size(tensor.dtype)) * element_bytes;
+    const std::int64_t numbers = bytes / static_cast<std::int64_t>(formats::dtype_size(tensor.dtype));
+    // A matrix becomes a byte a number, with a scale and a correction for each row that a product sums.
+    const bool is_matrix = is_code || (int8 && tensor.shape.size() == 2 && tensor.shape[1] > 1);
+    sizes.weights += is_matrix ? numbers + 2 * kFloat * std::max(tensor.shape.front(), tensor.shape.back())
+                               : numbers * element_bytes;
     sizes.largest = std::max(sizes.largest, bytes);
   }
   return sizes;
@@ -184,11 +189,12 @@ MemoryAccount memory_account(const std::string& name, const checkpoint::OpenedMo
   const auto& [ability, count_work] = first_way(directory, kWorks);
   const checkpoint::Facts facts = directory.facts(ability);
   const std::int64_t element_bytes = element_bytes_of(facts, directory, config);
-  const FileSizes sizes = sizes_of_files(directory.path(), element_bytes);
+  const bool int8 = config.weights == "int8" || directory.computes_int8();
+  const FileSizes sizes = sizes_of_files(directory.path(), element_bytes, int8);
   const Work work = count_work(facts, directory, limits, element_bytes);
   return {.model = name,
           .weights = sizes.weights + sizes_of_modules(directory.root()),
-          .packed = sizes.weights,
+          .packed = int8 ? 0 : sizes.weights,           // codes lie as products read them
           .work = std::max(work.bytes, sizes.largest),  // a tensor is read before it is converted
           .how = work.how};
 }

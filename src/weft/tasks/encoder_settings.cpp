@@ -71,8 +71,8 @@ TaskModelOptions model_options(const EncoderSettings& settings) {
 SequenceModelOptions sequence_options(const EncoderSettings& settings, generation::GenerationConfig generation) {
   return {.load = {.encoder = settings.encoder,
                    .dtype = settings.dtype,
-                   .int8 = settings.int8,
-                   .check_finite = settings.check_finite},
+                   .check_finite = settings.check_finite,
+                   .int8 = settings.int8},
           .products = settings.products,
           .generation = std::move(generation)};
 }

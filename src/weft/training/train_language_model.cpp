@@ -86,6 +86,7 @@ TrainResult train_language_model(const std::filesystem::path& run, const TextRun
 
 TrainResult train_further(const std::filesystem::path& run, const TextRun& given, const checkpoint::OpenedModel& model,
                           const FirstPatterns& patterns) {
+  model.need_floating("training");
   const TextRun made = ready(run, given);
   const models::LanguageModel loaded =
       patterns.attention.empty() ? checkpoint::load_model(model)

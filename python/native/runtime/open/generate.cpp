@@ -6,6 +6,7 @@
 #include "weft/core/interrupt.h"
 #include "weft/core/quote.h"
 #include "weft/generation/continue_text.h"
+#include "weft/layers/inference/int8_weight.h"
 #include "weft/text/unknown_tokens.h"
 #include "weft/training/precision.h"
 
@@ -27,8 +28,11 @@ Results generate(Opened& model, const TaskCall& call) {
     const std::vector<generation::Sequence> texts =
         generation::continue_text(*opened.decoder, *opened.tokenizer, prompt.first, config, {.takes = call.takes});
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    results.push_back({generation::texts_json(texts, *opened.tokenizer, prompt.first, config),
-                       {{"dtype", dtype}, {"seconds", seconds}}});
+    formats::Json metadata = {{"dtype", dtype}, {"seconds", seconds}};
+    if (layers::holds_int8(*opened.model)) {
+      metadata["weights"] = "int8";
+    }
+    results.push_back({generation::texts_json(texts, *opened.tokenizer, prompt.first, config), std::move(metadata)});
     if (interrupted()) {
       fail(ErrorKind::kInterrupted, prompt.name, ": stopped after ", texts.empty() ? 0 : texts.front().ids.size(),
            " tokens");

@@ -147,12 +147,12 @@ OpenedDecoder& Opened::decoder() {
     return *decoder_;
   }
   for (const auto& [name, value] : given_.items()) {
-    require(name == "dtype" || name == "device", "generate: ", name,
+    require(name == "dtype" || name == "weights" || name == "device", "generate: ", name,
             " was given to open, which is for tasks of an encoder; leave it out");
   }
   const attention::OpenOn there(device_);
   OpenedDecoder opened;
-  opened.model = checkpoint::load_model(directory_);
+  opened.model = checkpoint::load_model(directory_, {.int8 = config_.weights == "int8"});
   opened.tokenizer = checkpoint::load_tokenizer(directory_);
   opened.decoder = std::make_unique<generation::LanguageModelDecoder>(opened.model);
   text::warn_of_small_vocabulary(*opened.tokenizer, opened.model->config().vocab_size, named(directory_));

@@ -9,6 +9,7 @@
 #include "weft/checkpoint/attention_files.h"
 #include "weft/checkpoint/encoder_decoder/weights.h"
 #include "weft/checkpoint/in_file/wrapped_names.h"
+#include "weft/checkpoint/int8/quantization_config.h"
 #include "weft/checkpoint/tokenizer_files.h"
 #include "weft/core/error.h"
 #include "weft/core/files.h"
@@ -50,7 +51,11 @@ void write_pair(const std::filesystem::path& directory, const EncoderDecoder& mo
   save_tensors(directory / "model.safetensors", encoder_decoder_tensors(*model),
                {{"format", "pt"}, {"weft_version", std::string(kVersion)}});
   write_attention_files(directory, *model);
-  write_file_atomically(directory / "config.json", formats::print_json(models::pair_to_json(*model), 2) + "\n");
+  formats::Json config = models::pair_to_json(*model);
+  if (layers::holds_int8(*model)) {
+    config["quantization_config"] = quantization_config();
+  }
+  write_file_atomically(directory / "config.json", formats::print_json(config, 2) + "\n");
 }
 
 void save(const std::filesystem::path& directory, const EncoderDecoder& model, const Companions& companions) {
@@ -75,19 +80,17 @@ EncoderDecoder load_encoder_decoder(const OpenedModel& directory, const EncoderD
   config.tie_word_embeddings = file.ties;
   config.dropout = options.dropout.value_or(config.dropout);
   config.attention_dropout = options.attention_dropout.value_or(config.attention_dropout);
-  const WeightMap map = encoder_decoder_map(file, config);
+  WeightMap map = encoder_decoder_map(file, config);
+  map.has_codes = directory.holds_int8();
   // Shapes first, without storage: a config that asks for more than the file holds allocates nothing.
   check_weights(*EncoderDecoder(config, at::TensorOptions(at::kMeta).dtype(options.dtype), options.encoder), *opened,
                 map);
   EncoderDecoder model(config, at::TensorOptions(options.dtype), options.encoder);
-  read_weights(*model, *opened, options.check_finite, map);
+  read_weights(*model, *opened, {options.check_finite, options.int8 || directory.computes_int8()}, map);
   if (const at::Tensor bias = read_head_bias(*opened, config, options.check_finite); bias.defined()) {
     model->set_head_bias(bias);
   }
   model->to(attention::opening_device());
-  if (options.int8) {
-    layers::keep_int8(*model);
-  }
   model->eval();
   return model;
 }

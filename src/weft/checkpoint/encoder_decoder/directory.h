@@ -18,8 +18,8 @@ namespace weft::checkpoint {
 struct EncoderDecoderLoadOptions {
   models::EncoderOptions encoder = {};  ///< how the encoder attends, in place of what the config says
   at::ScalarType dtype = at::kFloat;    ///< of the parameters: float32, bfloat16, float64
-  bool int8 = false;                    ///< for inference: linear layers keep int8 with a scale an output
   bool check_finite = false;            ///< NaN or infinite weights become a kNumeric error that names the tensor
+  bool int8 = false;                    ///< as EncoderLoadOptions has it
   std::optional<double> dropout = {};   ///< of whoever trains on, in place of what the config says
   std::optional<double> attention_dropout = {};
 };

@@ -8,6 +8,7 @@
 #include <array>
 #include <stdexcept>
 
+#include "weft/checkpoint/int8/quantization_config.h"
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
 #include "weft/models/families/name_rows.h"
@@ -101,16 +102,23 @@ void add_copies(NamedTensors& tensors, const EncoderDecoderConfig& config, const
     return std::find_if(tensors.begin(), tensors.end(), [&](const auto& entry) { return entry.first == name; })->second;
   };
   const bool by_field = models::pair_rules(config).has_field("share_embeddings");
-  const at::Tensor source = tensor(file.source_tokens);
-  const at::Tensor target = tensor(file.target_tokens);
+  const bool has_codes = tensor(file.source_tokens).scalar_type() == at::kChar;
+  const auto copy = [&](const std::string& from, const std::string& to) {
+    const at::Tensor numbers = tensor(from);
+    tensors.emplace_back(to, numbers);
+    if (has_codes) {
+      const at::Tensor scales = tensor(scale_name(from));
+      tensors.emplace_back(scale_name(to), scales);
+    }
+  };
   if (file.shares && !file.ties) {
-    tensors.emplace_back(source_table(file.prefix), source);
-    tensors.emplace_back(target_table(file.prefix), target);
+    copy(file.source_tokens, source_table(file.prefix));
+    copy(file.target_tokens, target_table(file.prefix));
   }
   if (!file.shares && !by_field) {
-    tensors.emplace_back(shared_table(file.prefix), source);
+    copy(file.source_tokens, shared_table(file.prefix));
     if (file.ties) {
-      tensors.emplace_back(kHead, target);
+      copy(file.target_tokens, kHead);
     }
   }
 }

@@ -16,13 +16,17 @@
 #include "weft/checkpoint/patterns/encoder_with_attention.h"
 #include "weft/checkpoint/sentence/sentence_directory.h"
 #include "weft/checkpoint/sentence/write_cross_encoder.h"
+#include "weft/checkpoint/tokenizer_files.h"
 #include "weft/core/system/option_name.h"
 #include "weft/core/work/watched_progress.h"
+#include "weft/models/families/causal_rules.h"
 #include "weft/models/families/encoder_rules.h"
 #include "weft/models/families/families.h"
 #include "weft/models/families/pair_rules.h"
+#include "weft/models/families/rows.h"
 #include "weft/profile/prune/attention_file.h"
 #include "weft/text/hugging_face.h"
+#include "weft/text/tokenizer.h"
 
 namespace weft::checkpoint {
 namespace {
@@ -176,6 +180,52 @@ NewModel convert_short_encoder(const ConvertRequest& request, const ConvertConfi
   return new_model(model);
 }
 
+// The same encoder-decoder with its weights as int8.
+NewModel int8_pair(const ConvertRequest& request, const OpenedModel& directory) {
+  const models::EncoderDecoder model = load_encoder_decoder(directory, {.int8 = true});
+  save_encoder_decoder(request.out, model, directory.path());
+  return new_model(model);
+}
+
+// The same decoder, in the form that it has.
+NewModel int8_decoder(const ConvertRequest& request, const OpenedModel& directory) {
+  const models::LanguageModel model = load_model(directory, {.int8 = true});
+  const models::CausalRules& form = predictor_rules(directory);
+  if (&form == models::weft_family().causal) {
+    save_model(request.out, model, *text::load_tokenizer(directory.path(), directory.json()));
+  } else {
+    save_model_as(form, request.out, model, directory.path());
+    for (const models::RenamedFile& file : form.tokenizer_files) {
+      copy_if_there(directory.path(), file.theirs, request.out);
+    }
+  }
+  copy_if_there(directory.path(), "generation_config.json", request.out);
+  return new_model(model, directory.facts().family);
+}
+
+// The same encoder, with what sentence-transformers put beside it.
+NewModel int8_encoder(const ConvertRequest& request, const OpenedModel& directory) {
+  const auto sentence = read_sentence_directory(directory.root());
+  const models::EncoderModel model = load_encoder(directory, {.int8 = true});
+  save_encoder(request.out, model, directory.path());
+  write_modules(request, directory, sentence, 0);
+  return new_model(model);
+}
+
+using Quantise = NewModel (*)(const ConvertRequest& request, const OpenedModel& directory);
+// The last one is there for its error, which names models of all kinds.
+constexpr std::array kQuantisations{
+    Way<Quantise>{Ability::kWrite, int8_pair}, Way<Quantise>{Ability::kPredict, int8_decoder},
+    Way<Quantise>{Ability::kDraw, int8_decoder}, Way<Quantise>{Ability::kRead, int8_encoder}};
+
+NewModel convert_weights(const ConvertRequest& request, const OpenedModel& directory) {
+  require(request.given.size() == 1, "weft convert: ", option("weights"),
+          " int8 changes nothing but how the weights are stored: expected no other option");
+  directory.need_floating(concat(option("weights"), " int8"));
+  const BusyBar bar("converting");
+  return way_of(directory, kQuantisations)(request, directory);
+}
+
 using Convert = NewModel (*)(const ConvertRequest& request, const ConvertConfig& config, const OpenedModel& directory);
 constexpr std::array kConversions{Way<Convert>{Ability::kWrite, convert_pair},
                                   Way<Convert>{Ability::kRead, convert_short_encoder}};
@@ -212,6 +262,10 @@ NewModel convert_directory(const ConvertRequest& request) {
   formats::update_from_json(config, request.given, "weft convert");
   require_no_model(request.out);
   const OpenedModel directory = open_model(request.directory);
+  if (config.weights == "int8") {
+    return convert_weights(request, directory);
+  }
+  directory.need_floating("another model");
   if (const std::optional<profile::AttentionFile> file = profile::attention_file(config.attention)) {
     return convert_attention(request, *file, directory);
   }

@@ -35,6 +35,7 @@ struct ConvertConfig {
   std::int64_t random_blocks = 3;
   std::int64_t latents = 64;
   std::vector<std::string> attention = {};
+  std::string weights = "stored";
 
   template <typename Visitor>
   static void fields(Visitor&& visit) {
@@ -53,6 +54,10 @@ struct ConvertConfig {
     visit(Field{"attention", &C::attention,
                 "mechanism or pattern to use instead of the family's: one, or one for each layer; 'A => B' in layers "
                 "that have A; @FILE of weft prune or weft propose makes the same model with these patterns"});
+    visit(Field{"weights", &C::weights,
+                "stored, or int8 for the same model of any family with linear layers and the tables of tokens as a "
+                "byte a number and a scale a row; for inference alone"}
+              .one_of({"stored", "int8"}));
   }
 };
 

@@ -17,6 +17,7 @@ struct NewModel {
   std::string head;  ///< "encoder-decoder" and "decoder" are those without one
   std::int64_t parameters = 0;
   std::int64_t positions = 0;  ///< tokens of the longest text, of a source, or of a segment
+  bool int8 = false;           ///< its weights are int8
 };
 
 NewModel new_model(const models::EncoderModel& model);

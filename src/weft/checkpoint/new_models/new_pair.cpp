@@ -149,7 +149,9 @@ EncoderDecoder started_pair(const PairRequest& request) {
   EncoderLoadOptions load;
   load.head = models::Head::kNone;
   load.encoder.attention = request.shape.contains("encoder_attention") ? given.encoder_attention.front() : "";
-  return warm_start(load_encoder(request.encoder, load), options);
+  const OpenedModel encoder = open_model(request.encoder);
+  encoder.need_floating("a new model");
+  return warm_start(load_encoder(encoder, load), options);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
+#include "weft/layers/inference/int8_weight.h"
 
 namespace weft::checkpoint {
 namespace {
@@ -42,6 +43,7 @@ models::EncoderDecoder encoder_decoder_with_attention(const models::EncoderDecod
   models::validate(config, "attention");
   models::EncoderDecoder model(config, source->parameters().front().options().requires_grad(false));
   const at::NoGradGuard without_gradients;
+  layers::share_int8(*source, *model);
   const auto old = source->named_parameters();
   for (auto& parameter : model->named_parameters()) {
     const at::Tensor* found = old.find(parameter.key());

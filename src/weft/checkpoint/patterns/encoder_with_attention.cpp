@@ -6,6 +6,7 @@
 
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
+#include "weft/layers/inference/int8_weight.h"
 
 namespace weft::checkpoint {
 
@@ -17,6 +18,7 @@ models::EncoderModel encoder_with_attention(const models::EncoderModel& source,
   config.directory = graphs;
   models::EncoderModel model = models::make_encoder(config, source->head(), 0);
   const at::NoGradGuard without_gradients;
+  layers::share_int8(*source, *model);
   const auto old = source->named_parameters();
   for (auto& parameter : model->named_parameters()) {
     const at::Tensor* found = old.find(parameter.key());

@@ -121,6 +121,9 @@ void run_bench_model(const BenchModelCommand& command) {
   BenchModelConfig config;
   formats::update_from_json(config, command.given, "weft bench model");
   const tasks::EncoderSettings settings = encoder_settings(command.encoder, "weft bench model", command.directory);
+  if (command.train && settings.int8) {
+    throw UsageError("--train and --weights int8 cannot both be given: int8 weights have no gradients");
+  }
   if (command.train && config.task != "forward") {
     throw UsageError("--train and --task cannot both be given: --train always computes the masked-LM loss");
   }
@@ -136,6 +139,7 @@ void run_bench_model(const BenchModelCommand& command) {
   load.check_finite = settings.check_finite;
   // Training keeps its parameters in float32 and casts for the products.
   load.dtype = call.train ? at::kFloat : settings.dtype;
+  load.int8 = settings.int8;
   models::EncoderModel model = checkpoint::load_encoder(command.directory, load);
   const bool has_vocabulary = model->head() == models::Head::kMaskedLanguageModel;
   require(has_vocabulary || !(call.train || call.fill_mask),

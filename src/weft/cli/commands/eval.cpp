@@ -45,6 +45,7 @@ struct EvalOptions {
   EvalTaskOptions task;
   EvalPairsOptions pairs;
   Json given = formats::Json::object();
+  std::string weights = "stored";
   MachineFlags machine;
   bool json = false;
 };
@@ -105,9 +106,16 @@ EvalOptions with_task(EvalOptions options, const checkpoint::ModelOnDemand& mode
   return options;
 }
 
+void ask_for_weights(const EvalOptions& options, const checkpoint::ModelOnDemand& model) {
+  if (options.weights == "int8") {
+    model.get().ask_for_int8();
+  }
+}
+
 void run_eval(const EvalOptions& given) {
   const checkpoint::ModelOnDemand model(given.run);
   const EvalOptions options = with_task(given, model);
+  ask_for_weights(options, model);
   if (fine_tuning::is_pair_task(options.task.task)) {
     run_pairs(options, model);
     return;
@@ -175,10 +183,17 @@ void add_eval(CLI::App& parent) {
       ->group("Data of a task");
   add_pair_flags_of_eval(app, options->pairs);
   add_example_flags(app, options->task.examples);
+  app.add_option("--weights", options->weights,
+                 "how linear layers and the tables of tokens keep their weights: stored as the model has them, or as "
+                 "int8 with a scale a row")
+      ->check(one_of("--weights", {"stored", "int8"}))
+      ->capture_default_str()
+      ->group("Options");
   add_machine_flags(app, options->machine);
   add_json_flag(app, options->json);
-  show_first(app, {.flags = {"--text", "--data", "--source", "--target", "--task", "--predictions", "--context",
-                             "--max-bytes", "--attention", "--dtype", "--token-scores", "--threads", "--json"}});
+  show_first(
+      app, {.flags = {"--text", "--data", "--source", "--target", "--task", "--predictions", "--context", "--max-bytes",
+                      "--attention", "--dtype", "--weights", "--token-scores", "--threads", "--json"}});
   app.callback([options] { run_eval(*options); });
 }
 

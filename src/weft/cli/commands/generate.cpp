@@ -86,6 +86,13 @@ models::LanguageModel load_with_memory(const checkpoint::OpenedModel& directory,
 }
 
 using Sequences = std::vector<generation::Sequence>;
+using formats::Json;
+
+void tell_of_int8(const checkpoint::OpenedModel& directory, Json& said) {
+  if (directory.computes_int8()) {
+    said["weights"] = "int8";
+  }
+}
 
 /// Generates, printing `prompt` and the text as it goes where `streams`.
 Sequences generate_texts(const models::LanguageModel& model, const text::Tokenizer& tokenizer,
@@ -149,8 +156,9 @@ void run_texts(const GenerateOptions& options, const checkpoint::OpenedModel& di
   const Sequences texts = generate_texts(model, *tokenizer, prompt, config, streams);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   if (options.json) {
-    for (formats::Json& said : generation::texts_json(texts, *tokenizer, prompt, config)) {
+    for (Json& said : generation::texts_json(texts, *tokenizer, prompt, config)) {
       said["dtype"] = dtype;
+      tell_of_int8(directory, said);
       said["seconds"] = seconds;
       print_json(said);
     }
@@ -164,7 +172,10 @@ generation::TensorResults search_tensors(const checkpoint::OpenedModel& director
                                          const generation::GenerationConfig& config, const GenerateOptions& options,
                                          const tasks::EncoderSettings& settings) {
   if (directory.can(Ability::kWrite)) {
-    const checkpoint::EncoderDecoderLoadOptions load{settings.encoder, settings.dtype, settings.check_finite};
+    const checkpoint::EncoderDecoderLoadOptions load{.encoder = settings.encoder,
+                                                     .dtype = settings.dtype,
+                                                     .check_finite = settings.check_finite,
+                                                     .int8 = settings.int8};
     return generation::write_targets(checkpoint::load_encoder_decoder(directory, load), texts, config, options.input);
   }
   generation::LanguageModelDecoder decoder(load_with_memory(directory, options));
@@ -187,9 +198,11 @@ void run_tensors(const GenerateOptions& options, const checkpoint::OpenedModel& 
   checkpoint::save_tensors(options.picture.output,
                            {{"sequences", results.sequences}, {"sequences_scores", results.scores}});
   if (options.json) {
-    print_json({{"output", options.picture.output},
-                {"rows", results.sequences.size(0)},
-                {"dtype", tasks::dtype_text(product_type(settings))}});
+    Json said = {{"output", options.picture.output},
+                 {"rows", results.sequences.size(0)},
+                 {"dtype", tasks::dtype_text(product_type(settings))}};
+    tell_of_int8(directory, said);
+    print_json(said);
   }
 }
 
@@ -198,10 +211,12 @@ void run_picture(const GenerateOptions& options, const checkpoint::OpenedModel& 
   const auto start = std::chrono::steady_clock::now();
   const tasks::CompletedPicture done = tasks::complete_picture(options.picture, directory, config);
   if (options.json) {
-    print_json({{"output", options.picture.output},
-                {"rows_kept", done.rows_kept},
-                {"new_bytes", done.new_bytes},
-                {"seconds", std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count()}});
+    Json said = {{"output", options.picture.output},
+                 {"rows_kept", done.rows_kept},
+                 {"new_bytes", done.new_bytes},
+                 {"seconds", std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count()}};
+    tell_of_int8(directory, said);
+    print_json(said);
   } else {
     std::cout << options.picture.output << ": " << done.rows_kept << " rows kept, " << digits(done.new_bytes)
               << " bytes written anew\n";
@@ -235,7 +250,7 @@ void check_flags_of_kind(const GenerateOptions& options, const checkpoint::Opene
   if (!directory.can(Ability::kWrite)) {
     directory.need(directory.can(Ability::kDraw) ? Ability::kDraw : Ability::kContinue);
     for (const auto& [field, value] : options.encoder.given.items()) {
-      if (field != "dtype") {
+      if (field != "dtype" && field != "weights") {
         throw UsageError(
             concat(flag_name(field), " is for an encoder-decoder, whose encoder it changes, and this is a decoder"),
             "leave it out");
@@ -268,6 +283,9 @@ void run_generate(const GenerateOptions& options) {
   }
   check_settings(config, options.settings, directory, "weft generate");
   const tasks::EncoderSettings settings = encoder_settings(options.encoder, "weft generate", directory.path());
+  if (settings.int8) {
+    directory.ask_for_int8();
+  }
   // The weights of a decoder are float32, whatever they are multiplied in.
   const std::string dtype = tasks::dtype_text(product_type(settings));
   const training::AutocastGuard autocast(has_source ? settings.products : dtype);

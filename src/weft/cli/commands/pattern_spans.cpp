@@ -19,6 +19,7 @@
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
 #include "weft/formats/config_json.h"
+#include "weft/layers/inference/int8_weight.h"
 
 namespace weft::cli {
 namespace {
@@ -84,6 +85,7 @@ void write_frozen(const models::LanguageModel& model, const std::vector<std::str
   config.attention = attention;
   models::LanguageModel frozen(config, at::TensorOptions(at::kCPU).dtype(at::kFloat));
   const at::NoGradGuard without_gradients;
+  layers::share_int8(*model, *frozen);
   const auto learned = model->named_parameters();
   for (auto& parameter : frozen->named_parameters()) {
     parameter.value().copy_(learned[parameter.key()]);

@@ -154,14 +154,14 @@ std::vector<service::MemoryAccount> accounts_of(const std::vector<LocalModel>& m
   return accounts;
 }
 
-// A decoder has none of the settings of encoders but the type of its numbers.
+// A decoder has none of the settings of encoders but the types of its numbers.
 void check_flags_of_decoders(const std::vector<LocalModel>& models, const EncoderFlags& flags) {
   for (const LocalModel& model : models) {
     if (model.opened.can(checkpoint::Ability::kWrite) || model.opened.can(checkpoint::Ability::kRead)) {
       continue;
     }
     for (const auto& [field, value] : flags.given.items()) {
-      if (field != "dtype") {
+      if (field != "dtype" && field != "weights") {
         fail(ErrorKind::kUnsupported, "weft serve: ", quote(model.opened.root().native(), 4096),
              " holds a decoder, and ", flag_name(field), " is for encoders and encoder-decoders");
       }

@@ -103,6 +103,9 @@ void eval_pairs(const EvalPairsOptions& options, const checkpoint::ModelOnDemand
   result["skipped"] = measured.read.records.skipped;
   result["cut"] = measured.read.cut;
   result["dtype"] = measured.dtype;
+  if (opened.computes_int8()) {
+    result["weights"] = "int8";
+  }
   if (options.json) {
     print_json(result);
     return;
@@ -118,6 +121,9 @@ void eval_pairs(const EvalPairsOptions& options, const checkpoint::ModelOnDemand
     }
   }
   rows.emplace_back("dtype", measured.dtype);
+  if (opened.computes_int8()) {
+    rows.emplace_back("weights", "int8");
+  }
   std::cout << name_table(rows);
 }
 

@@ -22,7 +22,7 @@ namespace {
 
 using formats::Json;
 
-void print_figures(const fine_tuning::Measured& measured, const EvalTaskOptions& options) {
+void print_figures(const fine_tuning::Measured& measured, const EvalTaskOptions& options, bool is_int8) {
   if (options.json) {
     Json json = {{"task", options.task}};
     json.update(measured.figures);
@@ -31,6 +31,9 @@ void print_figures(const fine_tuning::Measured& measured, const EvalTaskOptions&
     json["read_as"] = measured.read.records.kinds;
     json["cut"] = measured.read.cut;
     json["dtype"] = measured.dtype;
+    if (is_int8) {
+      json["weights"] = "int8";
+    }
     if (!measured.doubt.empty()) {
       json["warning"] = measured.doubt;
     }
@@ -55,6 +58,9 @@ void print_figures(const fine_tuning::Measured& measured, const EvalTaskOptions&
                                     digits(measured.read.left_out), " tokens"));
   }
   rows.emplace_back("dtype", measured.dtype);
+  if (is_int8) {
+    rows.emplace_back("weights", "int8");
+  }
   std::cout << name_table(rows);
 }
 
@@ -92,7 +98,7 @@ void eval_task(const EvalTaskOptions& options, const checkpoint::ModelOnDemand& 
   if (!measured.doubt.empty()) {
     log_warning(measured.doubt);
   }
-  print_figures(measured, options);
+  print_figures(measured, options, model.get().computes_int8());
 }
 
 }  // namespace weft::cli

@@ -8,20 +8,32 @@
 
 namespace weft::cli {
 
+formats::Json new_model_json(const std::filesystem::path& out, const checkpoint::NewModel& made) {
+  formats::Json said = {{"out", out.native()},
+                        {"family", made.family},
+                        {"head", made.head},
+                        {"parameters", made.parameters},
+                        {"positions", made.positions}};
+  if (made.int8) {
+    said["weights"] = "int8";
+  }
+  return said;
+}
+
 void print_new_model(const std::filesystem::path& out, const checkpoint::NewModel& made, bool json) {
   if (json) {
-    print_json({{"out", out.native()},
-                {"family", made.family},
-                {"head", made.head},
-                {"parameters", made.parameters},
-                {"positions", made.positions}});
+    print_json(new_model_json(out, made));
     return;
   }
-  std::cout << name_table({{"directory", out.native()},
-                           {"family", made.family},
-                           {"head", made.head},
-                           {"parameters", digits(made.parameters)},
-                           {"positions", digits(made.positions) + " tokens"}});
+  Rows rows = {{"directory", out.native()},
+               {"family", made.family},
+               {"head", made.head},
+               {"parameters", digits(made.parameters)},
+               {"positions", digits(made.positions) + " tokens"}};
+  if (made.int8) {
+    rows.emplace_back("weights", "int8");
+  }
+  std::cout << name_table(rows);
 }
 
 }  // namespace weft::cli

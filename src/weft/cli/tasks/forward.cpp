@@ -83,6 +83,7 @@ Forwarded forward_encoder(const checkpoint::OpenedModel& directory, const tasks:
   load.encoder = settings.encoder;
   load.dtype = settings.dtype;
   load.check_finite = settings.check_finite;
+  load.int8 = settings.int8;
   models::EncoderModel model = checkpoint::load_encoder(directory, load);
   return timed(path, [&] {
     const models::EncoderInput input{.input_ids = inputs["input_ids"],
@@ -99,8 +100,10 @@ Forwarded forward_pair(const checkpoint::OpenedModel& directory, const tasks::En
                        const std::string& path) {
   checkpoint::InputTensors inputs =
       checkpoint::read_input_tensors(path, checkpoint::pair_inputs(), {"input_ids", "decoder_input_ids"});
-  models::EncoderDecoder model =
-      checkpoint::load_encoder_decoder(directory, {settings.encoder, settings.dtype, settings.check_finite});
+  models::EncoderDecoder model = checkpoint::load_encoder_decoder(directory, {.encoder = settings.encoder,
+                                                                              .dtype = settings.dtype,
+                                                                              .check_finite = settings.check_finite,
+                                                                              .int8 = settings.int8});
   return timed(path, [&] {
     models::SequencePair pair{.input_ids = inputs["input_ids"],
                               .decoder_input_ids = inputs["decoder_input_ids"],

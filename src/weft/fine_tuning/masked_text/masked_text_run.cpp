@@ -22,6 +22,7 @@ using formats::Json;
 PreparedText prepared_with(const checkpoint::OpenedModel& opened, const training::TextRun& made,
                            const MaskedTextConfig& config) {
   PreparedText prepared;
+  opened.need_floating("training");
   require(training::data_kind(made.text) == training::DataKind::kText, training::training_field(made.text),
           ": an encoder learns from train_text");
   require(config.attention.size() <= 1, "attention is one expression for all layers, found ", config.attention.size());

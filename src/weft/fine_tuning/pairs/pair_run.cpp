@@ -156,6 +156,7 @@ PreparedPairs prepare_further(PairSettings settings, bool has_budget, const fs::
   PairTexts training(settings.pairs, false);
   PairTexts held_out(settings.pairs, true);
   const checkpoint::OpenedModel opened = checkpoint::open_model(settings.pairs.model);
+  opened.need_floating("training");
   PairModel begin = opened_pair(opened, settings.changes, beside);
   choose_alignment_head(settings.pairs, begin.model->mutable_config());
   settings.model = begin.model->config();

@@ -8,7 +8,9 @@
 #include <ATen/ops/zeros.h>
 #include <c10/core/GradMode.h>
 
+#include <algorithm>
 #include <atomic>
+#include <map>
 
 #include "weft/attention/backends/host_memory.h"
 #include "weft/attention/thread_pool.h"
@@ -73,10 +75,10 @@ bool over_outputs(std::int64_t outputs, std::int64_t inputs, Work&& work) {
 
 }  // namespace
 
-void Int8Weight::allocate(std::string_view name) {
+void Int8Weight::allocate(std::string_view where) {
   if (inputs_ > kernels::kInt8Inputs) {
-    fail(ErrorKind::kUnsupported, "tensor ", quote(name), " has ", inputs_,
-         " inputs, but a product of int8 has at most ", kernels::kInt8Inputs);
+    fail(ErrorKind::kUnsupported, where, " has ", inputs_, " inputs, but a product of int8 has at most ",
+         kernels::kInt8Inputs);
   }
   const std::int64_t outputs = kernels::padded_outputs(outputs_);
   codes_ = at::zeros({outputs * kernels::padded_inputs(inputs_)}, at::kChar);
@@ -94,31 +96,31 @@ kernels::Int8Storage Int8Weight::storage() const {
           corrections_.mutable_data_ptr<std::int32_t>()};
 }
 
-Int8Weight::Int8Weight(const at::Tensor& weight, std::string_view name)
+Int8Weight::Int8Weight(const at::Tensor& weight, std::string_view where)
     : outputs_(weight.size(0)), inputs_(weight.size(1)) {
-  allocate(name);
+  allocate(where);
   const at::Tensor numbers = weight.detach().to(at::kFloat).contiguous();
   const bool finite = over_outputs(outputs_, inputs_, [&](std::int64_t begin, std::int64_t end) {
     return kernels::quantise_outputs(storage(), numbers.const_data_ptr<float>(), begin, end);
   });
   if (!finite) {
-    fail(ErrorKind::kNumeric, "tensor ", quote(name), " holds NaN or infinity, which int8 does not have");
+    fail(ErrorKind::kNumeric, where, " holds NaN or infinity, which int8 does not have");
   }
 }
 
-Int8Weight::Int8Weight(const at::Tensor& codes, const at::Tensor& scales, std::string_view name)
+Int8Weight::Int8Weight(const at::Tensor& codes, const at::Tensor& scales, std::string_view where)
     : outputs_(codes.size(0)), inputs_(codes.size(1)) {
-  allocate(name);
+  allocate(where);
   scales_.narrow(0, 0, outputs_).copy_(scales);
   if (!scales.gt(0).logical_and(scales.isfinite()).all().item<bool>()) {
-    fail(ErrorKind::kFormat, "the scales of tensor ", quote(name), " must be finite and above 0");
+    fail(ErrorKind::kFormat, where, " has a scale that is not finite or not above 0");
   }
   const at::Tensor plain = codes.contiguous();
   const bool right = over_outputs(outputs_, inputs_, [&](std::int64_t begin, std::int64_t end) {
     return kernels::place_codes(storage(), plain.const_data_ptr<std::int8_t>(), begin, end);
   });
   if (!right) {
-    fail(ErrorKind::kFormat, "tensor ", quote(name), " holds the code -128, but codes are in [-127, 127]");
+    fail(ErrorKind::kFormat, where, " holds the code -128, but codes are in [-127, 127]");
   }
 }
 
@@ -135,6 +137,28 @@ at::Tensor Int8Weight::codes() const {
 
 at::Tensor Int8Weight::numbers(std::int64_t begin, std::int64_t count) const {
   return codes().narrow(0, begin, count).to(at::kFloat).mul_(scales_.narrow(0, begin, count).unsqueeze(1));
+}
+
+at::Tensor Int8Weight::rows(const at::Tensor& ids, at::ScalarType dtype) const {
+  const at::NoGradGuard without_gradients;
+  const at::Tensor places = ids.reshape({-1}).contiguous();
+  const at::Tensor found = at::empty({places.size(0), inputs_}, at::kFloat);
+  const auto* const place = places.const_data_ptr<std::int64_t>();
+  const auto* const scales = scales_.const_data_ptr<float>();
+  auto* const numbers = found.mutable_data_ptr<float>();
+  over_outputs(places.size(0), inputs_, [&](std::int64_t begin, std::int64_t end) {
+    std::vector<std::int8_t> codes(static_cast<std::size_t>(inputs_));
+    for (std::int64_t i = begin; i < end; ++i) {
+      kernels::read_codes(matrix(), place[i], codes.data());
+      for (std::int64_t k = 0; k < inputs_; ++k) {
+        numbers[i * inputs_ + k] = static_cast<float>(codes[static_cast<std::size_t>(k)]) * scales[place[i]];
+      }
+    }
+    return true;
+  });
+  std::vector<std::int64_t> shape = ids.sizes().vec();
+  shape.push_back(inputs_);
+  return found.to(dtype).view(shape);
 }
 
 at::Tensor Int8Weight::product(const at::Tensor& x, const at::Tensor& bias, const Wanted& wanted) const {
@@ -183,12 +207,43 @@ at::Tensor Int8Weight::multiply_rows(const at::Tensor& x, const at::Tensor& bias
   return bias.defined() ? (wanted + bias.detach()).to(all.scalar_type()) : wanted;
 }
 
+std::vector<std::pair<std::string, KeepsInt8*>> int8_keepers(const torch::nn::Module& model) {
+  std::vector<std::pair<std::string, KeepsInt8*>> found;
+  const auto add = [&](const std::string& path, torch::nn::Module* module) {
+    auto* const keeper = dynamic_cast<KeepsInt8*>(module);
+    if (keeper != nullptr && (keeper->floating().defined() || keeper->kept() != nullptr)) {
+      found.emplace_back(concat(path, path.empty() ? "" : ".", keeper->int8_parameter()), keeper);
+    }
+  };
+  // Itself apart: a model that no pointer of LibTorch owns cannot be among its modules.
+  add("", const_cast<torch::nn::Module*>(&model));
+  for (const auto& module : model.named_modules("", false)) {
+    add(module.key(), module.value().get());
+  }
+  return found;
+}
+
 void keep_int8(torch::nn::Module& model) {
-  for (const auto& module : model.named_modules()) {
-    auto* const keeper = dynamic_cast<KeepsInt8*>(module.value().get());
-    if (keeper != nullptr && keeper->floating().defined()) {
-      const std::string name = concat(module.key(), module.key().empty() ? "" : ".", keeper->int8_parameter());
-      keeper->keep_int8(std::make_shared<const Int8Weight>(keeper->floating(), name));
+  for (const auto& [name, keeper] : int8_keepers(model)) {
+    if (keeper->floating().defined()) {
+      keeper->keep_int8(std::make_shared<const Int8Weight>(keeper->floating(), concat("tensor ", quote(name))));
+    }
+  }
+}
+
+bool holds_int8(const torch::nn::Module& model) {
+  const auto keepers = int8_keepers(model);
+  return std::any_of(keepers.begin(), keepers.end(), [](const auto& each) { return each.second->kept() != nullptr; });
+}
+
+void share_int8(const torch::nn::Module& from, torch::nn::Module& to) {
+  std::map<std::string, std::shared_ptr<const Int8Weight>> kept;
+  for (const auto& [name, keeper] : int8_keepers(from)) {
+    kept.emplace(name, keeper->kept());
+  }
+  for (const auto& [name, keeper] : int8_keepers(to)) {
+    if (const auto found = kept.find(name); found != kept.end() && found->second != nullptr) {
+      keeper->keep_int8(found->second);
     }
   }
 }

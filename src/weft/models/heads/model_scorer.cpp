@@ -16,7 +16,7 @@ Part& child(torch::nn::Module& module, const std::string& name) {
 
 EncoderHeadImpl& head_of(EncoderModelImpl& model) { return child<EncoderHeadImpl>(model, "head"); }
 
-const at::Tensor& tokens_of(EncoderModelImpl& model) { return child<StackImpl>(model, "encoder").embeddings->tokens; }
+layers::TokenTable tokens_of(EncoderModelImpl& model) { return child<StackImpl>(model, "encoder").embeddings->table(); }
 
 }  // namespace
 

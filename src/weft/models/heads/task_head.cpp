@@ -10,6 +10,7 @@
 
 #include <limits>
 #include <tuple>
+#include <utility>
 
 #include "weft/core/error.h"
 #include "weft/layers/activation.h"
@@ -218,16 +219,20 @@ at::Tensor EncoderHeadImpl::answers(const at::Tensor& hidden, const at::Tensor& 
   return question.defined() ? scores - question.to(scores.scalar_type()).mul(kHidden).unsqueeze(2) : scores;
 }
 
-VocabularyScorer EncoderHeadImpl::scorer(const at::Tensor& embedding) const {
-  return {dense,
-          norm,
-          layers::parse_activation(plan_.vocabulary_activation),
-          {decoder.defined() ? decoder : embedding, bias},
-          0};
+VocabularyScorer EncoderHeadImpl::scorer(const layers::TokenTable& embedding) const {
+  const layers::TokenTable own{decoder, int8_};
+  const layers::TokenTable& table = own.is_empty() ? embedding : own;
+  return {dense, norm, layers::parse_activation(plan_.vocabulary_activation), {table.numbers, bias, table.int8}, 0};
 }
 
-EncoderOutput EncoderHeadImpl::forward(const StackOutput& rows, const EncoderBatch& batch, const at::Tensor& embedding,
-                                       const DropoutSeed& seed) {
+void EncoderHeadImpl::keep_int8(std::shared_ptr<const layers::Int8Weight> weight) {
+  int8_ = std::move(weight);
+  decoder = at::Tensor();
+  parameters_.erase("decoder");
+}
+
+EncoderOutput EncoderHeadImpl::forward(const StackOutput& rows, const EncoderBatch& batch,
+                                       const layers::TokenTable& embedding, const DropoutSeed& seed) {
   const at::Tensor& hidden = rows.hidden;
   EncoderOutput output;
   switch (head_) {

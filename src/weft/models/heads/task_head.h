@@ -3,6 +3,9 @@
 // `transformers`.
 #pragma once
 
+#include <memory>
+#include <string>
+
 #include <torch/nn/module.h>
 #include <torch/nn/pimpl.h>
 
@@ -17,17 +20,21 @@
 namespace weft::models {
 
 /// The module tree holds only what the family's head has.
-class EncoderHeadImpl : public torch::nn::Module {
+class EncoderHeadImpl : public torch::nn::Module, public layers::KeepsInt8 {
  public:
   /// Storage only.
   EncoderHeadImpl(const EncoderConfig& config, Head head, const HeadPlan& plan, const at::TensorOptions& options);
 
   /// What the stack gives for `batch`, the token embedding [V, D], the call's dropout seed.
-  EncoderOutput forward(const StackOutput& rows, const EncoderBatch& batch, const at::Tensor& embedding,
+  EncoderOutput forward(const StackOutput& rows, const EncoderBatch& batch, const layers::TokenTable& embedding,
                         const DropoutSeed& seed);
   /// What scores hidden states for a masked-LM head.
-  VocabularyScorer scorer(const at::Tensor& embedding) const;
+  VocabularyScorer scorer(const layers::TokenTable& embedding) const;
   const HeadPlan& plan() const noexcept { return plan_; }
+  std::string int8_parameter() const override { return "decoder"; }
+  at::Tensor floating() const override { return decoder; }
+  std::shared_ptr<const layers::Int8Weight> kept() const override { return int8_; }
+  void keep_int8(std::shared_ptr<const layers::Int8Weight> weight) override;
 
   layers::Linear pooler{nullptr};  ///< D -> D
   layers::Linear dense{nullptr};   ///< D -> hidden: before the vocabulary, the classes (kDense), all scores
@@ -36,7 +43,7 @@ class EncoderHeadImpl : public torch::nn::Module {
   layers::Norm norm{nullptr};      ///< behind that dense layer, but for kDense and kRelay; behind feed_forward
   layers::FeedForward feed_forward{nullptr};  ///< of Answers::kFeedForward
   layers::Linear projection{nullptr};         ///< to labels, 1 (choices, replaced tokens) or 2 (answers)
-  at::Tensor decoder;                         ///< [V, D] unless tied
+  at::Tensor decoder;                         ///< [V, D] unless tied or int8
   at::Tensor bias;                            ///< [V]
 
  private:
@@ -56,6 +63,7 @@ class EncoderHeadImpl : public torch::nn::Module {
 
   Head head_;
   HeadPlan plan_;
+  std::shared_ptr<const layers::Int8Weight> int8_;
 };
 TORCH_MODULE(EncoderHead);
 

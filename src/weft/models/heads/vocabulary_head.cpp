@@ -4,6 +4,8 @@
 
 #include <ATen/ops/empty.h>
 
+#include <utility>
+
 #include "weft/attention/devices/placed.h"
 #include "weft/core/error.h"
 
@@ -43,7 +45,15 @@ VocabularyScorer LanguageModelHeadImpl::scorer(const layers::EmbeddingsImpl& emb
   if (clusters) {
     return {.adaptive = clusters->scorer(*embeddings.clusters, chunk_)};
   }
-  return {transform, transform_norm, activation_, {weight.defined() ? weight : embeddings.tokens, bias}, chunk_};
+  const layers::TokenTable own{weight, int8_};
+  const layers::TokenTable table = own.is_empty() ? embeddings.table() : own;
+  return {transform, transform_norm, activation_, {table.numbers, bias, table.int8}, chunk_};
+}
+
+void LanguageModelHeadImpl::keep_int8(std::shared_ptr<const layers::Int8Weight> given) {
+  int8_ = std::move(given);
+  weight = at::Tensor();
+  parameters_.erase("weight");
 }
 
 at::Tensor LanguageModelHeadImpl::span_loss(const at::Tensor& hidden, const layers::EmbeddingsImpl& embeddings,
@@ -63,7 +73,9 @@ at::Tensor VocabularyScorer::logits(const at::Tensor& hidden) {
   if (adaptive) {
     return adaptive->log_probabilities(hidden);
   }
-  const at::Tensor scores = layers::apply_linear(transformed(hidden), weights.weight, weights.bias);
+  const at::Tensor seen = transformed(hidden);
+  const at::Tensor scores = weights.int8 ? weights.int8->multiply(seen, weights.bias, {})
+                                         : layers::apply_linear(seen, weights.weight, weights.bias);
   return scores.scalar_type() == at::kDouble ? scores : scores.to(at::kFloat);
 }
 

@@ -3,7 +3,9 @@
 // model is dense layer, activation, layer norm, product and bias (Devlin et al. 2019, as released).
 #pragma once
 
+#include <memory>
 #include <optional>
+#include <string>
 
 #include <torch/nn/module.h>
 #include <torch/nn/pimpl.h>
@@ -41,7 +43,7 @@ struct VocabularyScorer {
 };
 
 /// The head of Weft's own models.
-class LanguageModelHeadImpl : public torch::nn::Module {
+class LanguageModelHeadImpl : public torch::nn::Module, public layers::KeepsInt8 {
  public:
   /// Storage only. The token embeddings come with each call, and serve as the weight when the config ties them.
   LanguageModelHeadImpl(const TransformerConfig& config, const at::TensorOptions& options);
@@ -51,7 +53,12 @@ class LanguageModelHeadImpl : public torch::nn::Module {
   /// D].
   at::Tensor span_loss(const at::Tensor& hidden, const layers::EmbeddingsImpl& embeddings, const at::Tensor& labels);
 
-  at::Tensor weight;                  ///< [V, D] unless tied or in clusters
+  std::string int8_parameter() const override { return "weight"; }
+  at::Tensor floating() const override { return weight; }
+  std::shared_ptr<const layers::Int8Weight> kept() const override { return int8_; }
+  void keep_int8(std::shared_ptr<const layers::Int8Weight> given) override;
+
+  at::Tensor weight;                  ///< [V, D] unless tied, in clusters or int8
   at::Tensor bias;                    ///< [V], encoders and decoders whose config has it
   layers::Linear transform{nullptr};  ///< D -> D, encoders; null with lm_head_bias: then their head is one product
   layers::Norm transform_norm{nullptr};
@@ -61,6 +68,7 @@ class LanguageModelHeadImpl : public torch::nn::Module {
  private:
   layers::Activation activation_;
   std::int64_t chunk_;
+  std::shared_ptr<const layers::Int8Weight> int8_;
 };
 TORCH_MODULE(LanguageModelHead);
 

@@ -171,6 +171,10 @@ std::int64_t parameter_count(const torch::nn::Module& model) {
   for (const at::Tensor& parameter : model.parameters()) {
     count += parameter.numel();
   }
+  for (const auto& [name, keeper] : layers::int8_keepers(model)) {
+    const auto kept = keeper->kept();
+    count += kept ? kept->outputs() * kept->inputs() : 0;
+  }
   return count;
 }
 

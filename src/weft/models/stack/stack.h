@@ -22,9 +22,9 @@ namespace weft::models {
 
 /// Token ids [B, N] on their way in.
 struct StackInput {
-  at::Tensor ids;               ///< int64 [B, N], inside the table
-  at::Tensor token_types = {};  ///< int64 [B, N]; undefined: all 0
-  at::Tensor tokens = {};       ///< the table [vocab, hidden], where the stack shares that of another
+  at::Tensor ids;                  ///< int64 [B, N], inside the table
+  at::Tensor token_types = {};     ///< int64 [B, N]; undefined: all 0
+  layers::TokenTable tokens = {};  ///< the table [vocab, hidden], where the stack shares that of another
   std::shared_ptr<const layers::CompanionInput> companions = {};  ///< that a call brings for its companions, or null
 };
 

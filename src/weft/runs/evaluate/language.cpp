@@ -194,6 +194,9 @@ Json evaluate_language(const checkpoint::OpenedModel& model, const std::string& 
   options.progress = progress;
   Json result = way_of(model, kEvaluations)(model, task, config, options);
   result["dtype"] = options.dtype;
+  if (model.computes_int8()) {
+    result["weights"] = "int8";
+  }
   return result;
 }
 
