@@ -48,7 +48,7 @@ def sentence_run(directory, inputs, dtype):
     import sentence_transformers
     from sentence_transformers import models
     word = models.Transformer(directory, model_kwargs={"dtype": dtype, "add_pooling_layer": False})
-    model = sentence_transformers.SentenceTransformer(modules=[word, models.Pooling(word.get_word_embedding_dimension())], device="cpu").eval()
+    model = sentence_transformers.SentenceTransformer(modules=[word, models.Pooling(word.get_embedding_dimension())], device="cpu").eval()
     return lambda: model(dict(inputs))["token_embeddings"]
 
 
