@@ -129,7 +129,7 @@ TEST_F(Hotpot, NumbersBecomeAnswerAndFacts) {
 }
 
 TEST_F(Hotpot, LearnsAndSaysTheSameWhenItIsMeasured) {
-  const training::TrainResult result = train(hops(240));
+  const training::TrainResult result = train(hops(160));
   EXPECT_EQ(result.evaluation["joint_em"], 1.0) << result.evaluation.dump();
   std::vector<Json> lines;
   const Measured found = measured("hotpotqa", (folder_ / "run").string(), (folder_ / "hotpot.json").string(), lines);
