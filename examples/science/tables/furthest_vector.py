@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Small models that learn to find the furthest of n unit vectors, with full attention and with few edges: docs/theory/furthest-vector.md.
+
+The models are layers of attention and feed-forward in PyTorch over weft_attention. They see vectors in d = 16 dimensions in any order, and give one for
+each; its nearest vector of the text is the answer. `met` is the share of pairs that the graph lets meet in so many layers, `chance` 1 / n; both need no
+training. Where `met` is small no weights can help, where it is 1 the vectors have to pass through what a token can hold.
+"""
+import importlib
+import pathlib
+import sys
+
+CLAIM = "Which vector is the furthest: full attention learns it in one layer, graphs of few edges do not learn what they could not know."
+FIGURE, BETTER, NEEDS, GROUP = "right", "larger", [], "n"
+WIDTH, MODEL, HEADS, BATCH, STEPS = 16, 64, 4, 16, 1500
+GRAPHS = {"full": "full", "window": "ring(8)", "global": "ring(8) | global(2)", "bigbird": "ring(8) | global(2) | random(4, seed=layer)"}
+
+
+def cells():
+    for count in (32, 128, 512):
+        for layers in (1, 2, 4, 8):
+            yield from ({"n": count, "layers": layers, "graph": name} for name in GRAPHS if name != "full" or layers <= 2)
+
+
+def met_share(pattern, count, layers, numpy):
+    """The share of pairs (token, other token) that a path of at most `layers` edges joins."""
+    import weft_attention
+    reached = numpy.eye(count, dtype=bool)
+    for layer in range(layers):
+        edges = numpy.asarray(weft_attention.Pattern(pattern).to_dense(count, layer=layer))[0] > 0
+        reached = reached | (edges.astype(numpy.float32) @ reached.astype(numpy.float32) > 0)
+    return (reached.sum() - count) / (count * (count - 1))
+
+
+def make_model(torch, pattern, layers):
+    import weft_attention
+
+    class Layer(torch.nn.Module):
+        def __init__(self, number):
+            super().__init__()
+            self.number = number
+            self.norm, self.after = torch.nn.LayerNorm(MODEL), torch.nn.LayerNorm(MODEL)
+            self.project, self.join = torch.nn.Linear(MODEL, 3 * MODEL), torch.nn.Linear(MODEL, MODEL)
+            self.feed_forward = torch.nn.Sequential(torch.nn.Linear(MODEL, 4 * MODEL), torch.nn.GELU(), torch.nn.Linear(4 * MODEL, MODEL))
+
+        def forward(self, rows):
+            query, key, value = self.project(self.norm(rows)).unflatten(2, (3, HEADS, -1)).permute(2, 0, 3, 1, 4)
+            mixed = weft_attention.attend(query, key, value, pattern, layer=self.number)
+            rows = rows + self.join(mixed.transpose(1, 2).flatten(2))
+            return rows + self.feed_forward(self.after(rows))
+
+    return torch.nn.Sequential(torch.nn.Linear(WIDTH, MODEL), *(Layer(number) for number in range(layers)), torch.nn.LayerNorm(MODEL),
+                               torch.nn.Linear(MODEL, WIDTH))
+
+
+def texts(torch, count, generator, batch=BATCH):
+    """(vectors [B, n, d], which is the furthest of each [B, n])"""
+    vectors = torch.nn.functional.normalize(torch.randn(batch, count, WIDTH, generator=generator), dim=2)
+    return vectors, (vectors @ vectors.transpose(1, 2)).argmin(dim=2)
+
+
+def scores(found, vectors):
+    return 8.0 * found @ vectors.transpose(1, 2)
+
+
+def run(cell, seed, world):
+    sys.path.append(str(pathlib.Path(world.weft_program).parent.parent / "python"))
+    torch, numpy = importlib.import_module("torch"), importlib.import_module("numpy")
+    torch.set_num_threads(world.threads)
+    torch.manual_seed(seed)
+    pattern, count = GRAPHS[cell["graph"]], cell["n"]
+    model, generator = make_model(torch, pattern, cell["layers"]), torch.Generator().manual_seed(seed)
+    optimiser = torch.optim.AdamW(model.parameters(), lr=1e-3, weight_decay=0.01)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, 2e-3, total_steps=STEPS)
+    for _ in range(STEPS):
+        vectors, wanted = texts(torch, count, generator)
+        loss = torch.nn.functional.cross_entropy(scores(model(vectors), vectors).flatten(0, 1), wanted.flatten())
+        optimiser.zero_grad()
+        loss.backward()
+        optimiser.step()
+        schedule.step()
+    with torch.no_grad():
+        vectors, wanted = texts(torch, count, torch.Generator().manual_seed(1_000_000 + seed), 64)
+        right = (scores(model(vectors), vectors).argmax(dim=2) == wanted).double().mean().item()
+    return {"right": 100 * right, "met": 100 * float(met_share(pattern, count, cell["layers"], numpy)), "chance": 100 / count}
