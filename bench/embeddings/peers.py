@@ -27,7 +27,7 @@ def sentence_transformer(dtype, directory, lines):
     return encode
 
 
-def onnx_runtime(directory, lines, threads):
+def onnx_runtime(dtype, directory, lines, threads):
     import onnxruntime
     import sentence_transformers
     library = sentence_transformers.SentenceTransformer(directory, device="cpu")
@@ -47,6 +47,11 @@ def onnx_runtime(directory, lines, threads):
     names = ["input_ids", "attention_mask", "token_type_ids"]
     axes = {name: {0: "batch", 1: "length"} for name in [*names, "hidden"]}
     torch.onnx.export(Plain(), tuple(sample[name] for name in names), file.name, input_names=names, output_names=["hidden"], dynamic_axes=axes, dynamo=False)
+    if dtype == "int8":
+        from onnxruntime import quantization
+        small = tempfile.NamedTemporaryFile(suffix=".onnx")
+        quantization.quantize_dynamic(file.name, small.name, per_channel=True, weight_type=quantization.QuantType.QInt8)
+        file = small
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_ALL
@@ -73,7 +78,7 @@ def main():
     torch.set_num_threads(int(threads))
     with open(file) as opened:
         lines = opened.read().splitlines()
-    encode = onnx_runtime(directory, lines, int(threads)) if library == "onnxruntime" else sentence_transformer(dtype, directory, lines)
+    encode = onnx_runtime(dtype, directory, lines, int(threads)) if library == "onnxruntime" else sentence_transformer(dtype, directory, lines)
     best = None
     for size in BATCH_SIZES:
         encode(size)

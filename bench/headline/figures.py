@@ -92,8 +92,10 @@ def attention_figures():
 
 
 def model_read(family, dtype, field, *flags):
+    own = ["--dtype", "float32", "--weights", "int8"] if dtype == "int8" else ["--dtype", dtype]
+
     def read(context, left):
-        command = [context.weft, "bench", "model", context.model(family), "--length", LENGTH, "--dtype", dtype, "--repeats", 3, "--threads", context.threads]
+        command = [context.weft, "bench", "model", context.model(family), "--length", LENGTH, *own, "--repeats", 3, "--threads", context.threads]
         return context.json([*command, *flags, "--json"], left)[field]
     return read
 
@@ -105,11 +107,12 @@ def peer_read(family, dtype, task, field):
 
 
 def model_figures():
-    for family, dtype in (("big_bird", "bfloat16"), ("big_bird", "float32"), ("longformer", "bfloat16")):
+    for family, dtype in (("big_bird", "bfloat16"), ("big_bird", "float32"), ("big_bird", "int8"), ("longformer", "bfloat16")):
         for field, unit in (("seconds", "s"), ("peak_gb", "GB")):
             name = f"{family} of {LENGTH:,} tokens, {dtype}: {'time' if unit == 's' else 'memory'}"
             yield Figure(name, unit, False, 25, model_read(family, dtype, field))
-            yield Figure(f"{name} of transformers", unit, False, 90, peer_read(family, dtype, "forward", field), True)
+            if dtype != "int8":  # transformers has no int8 for a CPU
+                yield Figure(f"{name} of transformers", unit, False, 90, peer_read(family, dtype, "forward", field), True)
 
 
 def training_figures():

@@ -219,6 +219,74 @@ class DirectoryTest(Case):
         self.assert_fails(weft("convert", out, "--to", "longformer", "--out", self.folder / "y"), 1, "big_bird")
 
 
+class Int8Test(Case):
+    def test_a_saved_model_gives_the_bits_of_the_flag(self):
+        for family, head, task in (("bert", "masked-lm", ("fill-mask", "the [MASK] weaves")), ("modernbert", "none", ("embed", TEXT)),
+                                   ("roberta", "sequence-classification", ("classify", TEXT))):
+            plain = make_model(self.folder / family, family, head)
+            saved = self.folder / f"{family}-int8"
+            made = weft_json("convert", plain, "--weights", "int8", "--out", saved)
+            self.assertEqual((made["weights"], made["head"]), ("int8", head))
+            self.assertEqual(made["parameters"], weft_json("convert", plain, "--weights", "int8", "--out", self.folder / f"{family}-again")["parameters"])
+            (flag,), (file,), (exact,) = (results(task[0], model, task[1], *more) for model, more in ((plain, ("--weights", "int8")), (saved, ()), (plain, ())))
+            self.assertEqual(flag["result"], file["result"])
+            self.assertNotEqual(flag["result"], exact["result"])
+            self.assertEqual((flag["metadata"]["weights"], file["metadata"]["weights"]), ("int8", "int8"))
+            self.assertNotIn("weights", exact["metadata"])
+            sizes = [(folder / "model.safetensors").stat().st_size for folder in (saved, plain)]
+            self.assertLess(sizes[0], 0.5 * sizes[1])  # of a model this small norms, positions and names are a large part
+
+    def test_forward_and_bench_take_the_flag(self):
+        model = make_model(self.folder / "model", "bert", "masked-lm")
+        ids = self.folder / "ids.safetensors"
+        write_safetensors(ids, input_ids=[[2, 5, 6, 3]])
+        found = {}
+        for weights in ("stored", "int8"):
+            out = self.folder / f"{weights}.safetensors"
+            said = weft_json("forward", model, "--input", ids, "--output", out, "--weights", weights)
+            self.assertEqual(said.get("weights"), "int8" if weights == "int8" else None)
+            found[weights], metadata = read_safetensors(out)
+            self.assertEqual(metadata.get("weights"), said.get("weights"))
+        self.assertNotEqual(found["stored"], found["int8"])
+        said = weft_json("bench", "model", model, "--length", "20", "--repeats", "1", "--weights", "int8")
+        self.assertEqual(said["weights"], "int8")
+        self.assert_fails(weft("bench", "model", model, "--train", "--weights", "int8"), 2, "no gradients")
+
+    def test_check_says_what_it_costs(self):
+        text = self.folder / "held-out.txt"
+        text.write_text("".join(f"{TEXT} {number}\n" for number in range(20)))
+        masked = make_model(self.folder / "masked", "bert", "masked-lm")
+        cost = weft_json("convert", masked, "--weights", "int8", "--check", text, "--out", self.folder / "masked-int8")["check"]
+        self.assertEqual((cost["measure"], cost["pieces"]), ("nats a masked token", 1))
+        self.assertAlmostEqual(cost["int8"] - cost["stored"], cost["mean_change"], places=9)
+        self.assertLess(abs(cost["mean_change"]), 0.5 * cost["stored"])
+        bare = make_model(self.folder / "bare", "bert", "none")
+        cost = weft_json("convert", bare, "--weights", "int8", "--check", text, "--out", self.folder / "bare-int8")["check"]
+        self.assertEqual((cost["measure"], cost["texts"]), ("1 - cosine", 20))
+        self.assertTrue(0 <= cost["mean_change"] <= cost["worst_change"] < 0.1, cost)
+        process = weft("convert", bare, "--weights", "int8", "--check", text, "--out", self.folder / "table")
+        self.assertIn("cost of int8", process.stdout)
+
+    def test_what_does_not_fit_is_said_before_anything_is_made(self):
+        model, out = make_model(self.folder / "model", "bert", "none"), self.folder / "out"
+        text = self.folder / "held-out.txt"
+        text.write_text(TEXT)
+        for code, more, words in (
+                (2, ("--check", text), ("--check", "--weights int8")),
+                (2, ("--weights", "int8", "--check-target", text), ("--check",)),
+                (1, ("--weights", "int8", "--check", text, "--check-target", text), ("--check-target", "encoder-decoders")),
+                (1, ("--weights", "int8", "--check", self.folder / "nothing"), ("--check", "nothing", "is no file")),
+                (1, ("--weights", "int8", "--length", "99"), ("--weights", "no other option"))):
+            self.assert_fails(weft("convert", model, *more, "--out", out), code, *words)
+            self.assertFalse(out.exists(), more)
+        self.assertEqual(weft("convert", model, "--weights", "int8", "--out", out).returncode, 0)
+        self.assert_fails(weft("convert", out, "--weights", "int8", "--out", self.folder / "x"), 1, "int8", "floating-point")
+        self.assert_fails(weft("average", out, out, "--out", self.folder / "x"), 1, "int8", "a mean")
+        data = self.folder / "data.csv"
+        data.write_text("text,label\n" + f"{TEXT},a\n{TEXT} no,b\n" * 4)
+        self.assert_fails(weft("train", "--task", "classify", "--model", out, "--train-data", data, "--out", self.folder / "run"), 1, "int8", "training")
+
+
 class BenchModelTest(Case):
     FIELDS = {"seconds", "peak_gb", "gemm_bound_seconds", "share_of_bound", "attention_seconds", "gemm_gflops", "tokens_per_second"}
 

@@ -56,6 +56,23 @@ class EvalTest(ModelCase):
         self.assertAlmostEqual(found["bits_per_base"] * 11, found["bits_per_byte"] * 13, places=9)
         self.assertIn("bits per base", weft("eval", self.model, "--text", letters).stdout)
 
+    def test_int8_weights(self):
+        saved = self.folder / "int8"
+        cost = weft_json("convert", self.model, "--weights", "int8", "--check", self.held_out, "--out", saved)["check"]
+        self.assertEqual(cost["measure"], "nats a token")
+        self.assertLess(abs(cost["mean_change"]), 0.05 * cost["stored"])
+        exact = weft_json("eval", self.model, "--text", self.held_out)
+        flag = weft_json("eval", self.model, "--text", self.held_out, "--weights", "int8")
+        file = weft_json("eval", saved, "--text", self.held_out, "--dtype", flag["dtype"])
+        self.assertEqual((flag["weights"], file["weights"], exact.get("weights")), ("int8", "int8", None))
+        self.assertEqual(flag["bits_per_byte"], file["bits_per_byte"])
+        self.assertNotEqual(flag["bits_per_byte"], exact["bits_per_byte"])
+        self.assertLess(abs(flag["bits_per_byte"] - exact["bits_per_byte"]), 0.05 * exact["bits_per_byte"])
+        texts = [results("generate", model, "--prompt", "the ", "--max-new-tokens", "8", "--temperature", "0", "--dtype", "float32", *more)[0]
+                 for model, more in ((self.model, ("--weights", "int8")), (saved, ()))]
+        self.assertEqual(texts[0]["generated_text"], texts[1]["generated_text"])
+        self.assertEqual([text["weights"] for text in texts], ["int8", "int8"])
+
     def test_max_bytes_cuts_the_text(self):
         found = weft_json("eval", self.model, "--text", self.held_out, "--max-bytes", "200")
         start = self.folder / "start.txt"

@@ -189,6 +189,12 @@ class EncoderTest(OpenCase):
 
 
 class WritingTest(OpenCase):
+    def test_generate_with_int8_weights(self):
+        with weft.open(DECODER, weights="int8") as opened:
+            found = opened.generate("the loom", max_new_tokens=12, temperature=0, metadata=True)
+            (expected,) = run("generate", DECODER, "--prompt", "the loom", "--max-new-tokens", "12", "--temperature", "0", "--weights", "int8")
+            self.assertEqual((found["result"][0]["generated_text"], found["metadata"]["weights"]), (expected["generated_text"], expected["weights"]))
+
     def test_generate(self):
         with weft.open(DECODER) as opened:
             for arguments, settings in ((("--temperature", "0"), {"temperature": 0}), (("--num-beams", "3", "--num-return-sequences", "2"), {"num_beams": 3, "num_return_sequences": 2}),

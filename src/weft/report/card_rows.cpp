@@ -2,6 +2,7 @@
 // Rows of what a card says, and of the config where a model was trained here.
 #include "weft/report/card_rows.h"
 
+#include <algorithm>
 #include <array>
 #include <string>
 
@@ -149,7 +150,12 @@ NamedValues model_rows(const models::TransformerConfig& config, std::int64_t par
 }
 
 NamedValues card_rows(const checkpoint::OpenedModel& directory, const tasks::Card& card) {
-  return way_of(directory, kRows)(directory, card);
+  NamedValues rows = way_of(directory, kRows)(directory, card);
+  const auto says_so = [](const auto& row) { return row.first == "weights"; };
+  if (directory.holds_int8() && std::none_of(rows.begin(), rows.end(), says_so)) {
+    rows.emplace_back("weights", "int8");
+  }
+  return rows;
 }
 
 }  // namespace weft::report

@@ -28,7 +28,7 @@ struct Kinds {
 };
 
 bool is_for(std::string_view field, const Kinds& model) {
-  if (field == "dtype" || field == "device") {
+  if (field == "dtype" || field == "weights" || field == "device") {
     return true;
   }
   if (field == "max_length") {

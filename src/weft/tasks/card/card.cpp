@@ -11,6 +11,7 @@
 #include "weft/checkpoint/encoder_decoder/directory.h"
 #include "weft/checkpoint/encoder_decoder/weights.h"
 #include "weft/checkpoint/encoder_directory.h"
+#include "weft/checkpoint/int8/quantization_config.h"
 #include "weft/checkpoint/model_directory.h"
 #include "weft/checkpoint/sentence/cross_encoder.h"
 #include "weft/checkpoint/sentence/sentence_directory.h"
@@ -37,10 +38,12 @@ std::int64_t element_count(const formats::TensorInfo& tensor) {
   return count;
 }
 
-std::int64_t element_count(const formats::TensorFile& file) {
+// Scales belong to the codes that stand for the numbers.
+std::int64_t element_count(const formats::TensorFile& file, bool has_scales) {
   std::int64_t count = 0;
   for (const formats::TensorInfo& tensor : file.tensors()) {
-    count += element_count(tensor);
+    const bool is_scale = has_scales && tensor.name.ends_with(checkpoint::scale_name(""));
+    count += is_scale ? 0 : element_count(tensor);
   }
   return count;
 }
@@ -48,14 +51,15 @@ std::int64_t element_count(const formats::TensorFile& file) {
 Card predictor_card(const OpenedModel& directory) {
   const models::TransformerConfig config = checkpoint::load_config(directory);
   const std::int64_t length = config.max_position_embeddings;
-  Card card{.json = {{"family", "weft"},
-                     {"kind", config.is_decoder ? "decoder" : "encoder"},
-                     {"parameters", element_count(*formats::open_tensor_directory(directory.path()))},
-                     {"layers", config.num_hidden_layers},
-                     {"width", config.hidden_size},
-                     {"heads", config.num_attention_heads},
-                     {"positions", length}},
-            .attention = {{"", summarize_attention(config, length), length}}};
+  Card card{
+      .json = {{"family", "weft"},
+               {"kind", config.is_decoder ? "decoder" : "encoder"},
+               {"parameters", element_count(*formats::open_tensor_directory(directory.path()), directory.holds_int8())},
+               {"layers", config.num_hidden_layers},
+               {"width", config.hidden_size},
+               {"heads", config.num_attention_heads},
+               {"positions", length}},
+      .attention = {{"", summarize_attention(config, length), length}}};
   card.json["attention"] = attention_json(card.attention.front().layers);
   card.json["config"] = formats::to_json(config);
   return card;
@@ -169,6 +173,12 @@ constexpr std::array kCards{checkpoint::Way<MakeCard>{Ability::kPredict, predict
 
 }  // namespace
 
-Card card_of(const OpenedModel& directory) { return way_of(directory, kCards)(directory); }
+Card card_of(const OpenedModel& directory) {
+  Card card = way_of(directory, kCards)(directory);
+  if (directory.holds_int8()) {
+    card.json["weights"] = "int8";
+  }
+  return card;
+}
 
 }  // namespace weft::tasks
