@@ -13,6 +13,7 @@
 #include "weft/cli/front/libtorch_folders.h"
 #include "weft/cli/front/libtorch_version.h"
 #include "weft/core/error.h"
+#include "weft/core/system/large_heap.h"
 
 namespace weft::cli {
 namespace {
@@ -39,6 +40,7 @@ void* library_over(const std::filesystem::path& folder) {
 }
 
 void* open_library() {
+  prepare_large_heap();
   void* library = ::dlopen(kLibrary, RTLD_LAZY | RTLD_GLOBAL);
   if (library != nullptr) {
     return library;
