@@ -25,6 +25,10 @@ SQUAD = {"version": "v2.0", "data": [{"title": "t", "paragraphs": [{"context": "
     {"id": "2", "question": "who sings", "answers": [], "is_impossible": True}]}]}]}
 
 
+OPEN_ANSWERS = pathlib.Path(__file__).resolve().parent / "corpus/open_answers"
+QUESTIONS = {"hotpotqa": "hotpot.json", "triviaqa": "trivia.json", "nq": "nq.jsonl", "wikihop": "wikihop.json"}
+
+
 class Seed:
     def __init__(self, make, commands):
         self.make, self.commands = make, commands
@@ -121,12 +125,15 @@ def make_data(directory, run):
     (directory / "genome.fa.gz").write_bytes(gzip.compress(b">one\nACGTACGTNNACGT\nACGT\n>two\nGGGCCC\n"))
     (directory / "text.txt").write_text(WORDS * 20)
     (directory / "text.txt.gz").write_bytes(gzip.compress(WORDS.encode() * 20))
+    for file in QUESTIONS.values():
+        shutil.copy(OPEN_ANSWERS / file, directory / file)
 
 
 def data_commands(directory, out):
     files = ["table.csv", "table.tsv", "lines.jsonl", "words.conll", "squad.json", "genome.fa", "genome.fa.gz", "text.txt", "text.txt.gz"]
     train = ["train", *TINY, "--attention", "window(8)", "--steps", "1", "--out", out]
     return [*(["data", "check", directory / file] for file in files),
+            *(["data", "check", directory / file, "--format", name] for name, file in QUESTIONS.items()),
             ["tokenizer", "train", directory / "text.txt", "--vocabulary-size", "300", "--out", out],
             [*train, "--train-text", directory / "text.txt.gz"], [*train, "--train-text", directory / "text.txt"]]
 
@@ -142,7 +149,9 @@ def task_data_commands(directory, out):
     return [["classify", directory / "sequence-classification", "--file", directory / "text.txt"],
             ["tag", directory / "token-classification", "--file", directory / "text.txt"],
             ["answer", directory / "question-answering", "--question", "who weaves", "--file", directory / "text.txt"],
-            ["eval", directory / "question-answering", "--task", "answer", "--data", directory / "squad.json", "--dtype", "float32"]]
+            ["eval", directory / "question-answering", "--task", "answer", "--data", directory / "squad.json", "--dtype", "float32"],
+            *(["train", "--task", task, "--model", directory / "token-classification", "--train-data", directory / QUESTIONS[task], *FAST, "--out",
+               out.with_name(f"{out.name}-{task}")] for task in ("hotpotqa", "nq", "wikihop"))]
 
 
 def png(rows):

@@ -28,6 +28,23 @@ def small_table(values):
                                  cells=lambda: [{"row": name} for name in values], fixed=lambda cell: len(values[cell["row"]]) == 1)
 
 
+class SciFactTest(unittest.TestCase):
+    def test_sentences_labels_and_abstracts_are_counted(self):
+        table = science.load_table("scifact")
+        abstracts = {"1": table.Passage("loom", ["a", "b"]), "2": table.Passage("thread", ["c"])}
+        marked = table.claim_of({"_id": "7", "claim": "it weaves", "cited_doc_ids": ["1"],
+                                 "evidence": [{"doc_id": "1", "label": "CONTRADICT", "sentences": [1]}]})
+        bare = table.claim_of({"_id": "8", "claim": "it sings", "cited_doc_ids": ["2"], "evidence": []})
+        self.assertEqual((marked.label, marked.evidence, bare.label), ("no", {"1": [1]}, "noanswer"))
+        with tempfile.TemporaryDirectory(prefix="weft-science-") as folder:
+            path = table.questions_file(pathlib.Path(folder) / "q.json", abstracts, [marked, bare], [["2"], ["2", "1"]])
+            rows = json.loads(path.read_text())
+        self.assertEqual((rows[0]["answer"], rows[0]["supporting_facts"]), ("noanswer", []))  # its evidence was not read
+        self.assertEqual(rows[1]["context"], [["thread", ["c"]], ["loom", ["a", "b"]]])
+        figures = table.figures(abstracts, [marked, bare], [["1"], ["2"]], [("no", {("loom", 1), ("loom", 0)}), ("yes", {("thread", 0)})])
+        self.assertEqual(figures, {"sentence_f1": 50.0, "label": 50.0, "found": 100.0, "claims": 2})
+
+
 class ScienceTest(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory(prefix="weft-science-")

@@ -102,7 +102,7 @@ def reader(world, passages, learned, seed):
     if not model.exists():
         world.weft("init", "--family", "longformer", "--tokenizer", tokenizer, "--num-hidden-layers", 4, "--hidden-size", 128, "--num-attention-heads", 4,
                    "--intermediate-size", 512, "--max-position-embeddings", CONTEXT + 2, "--seed", seed, "--out", model)
-    world.trained(run, "--task", "answer", "--model", model, "--train-data", training_file(world, passages, learned, seed), "--format", "squad", "--context", 1024,
+    world.trained(run, "--task", "answer", "--model", model, "--train-data", training_file(world, passages, learned, seed), "--format", "squad", "--max-length", 1024,
                   "--batch-size", 8, "--steps", STEPS, "--learning-rate", 1e-3, "--seed", seed)
     return run
 
