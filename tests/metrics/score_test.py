@@ -151,6 +151,13 @@ class QuestionTest(ScoreCase):
         self.assert_fails(self.score("wikihop", "lines.jsonl", "wikihop.json"), 1, "lines.jsonl' line 2", "question 'q'", "already")
         (self.folder / "lines.jsonl").write_text('{"id": "q", "answer": "a"}\n')
         self.assert_fails(self.score("hotpotqa", "lines.jsonl", "hotpot.json"), 1, "line 1", "'sp'")
+        page = {"long_answer": {"start_token": 0, "end_token": 3}, "short_answers": [], "yes_no_answer": "NONE"}
+        (self.folder / "nq.jsonl").write_text(json.dumps({"example_id": 1, "annotations": [page, page]}) + "\n")
+        line = json.dumps(page | {"example_id": 1, "long_answer_score": 1.5, "short_answers_score": 0, "file": "x"}) + "\n"
+        (self.folder / "lines.jsonl").write_text(line)
+        self.assertEqual(json.loads(self.score("nq", "lines.jsonl", "nq.jsonl", "--json").stdout)["long-best-threshold"], 1.5)
+        (self.folder / "lines.jsonl").write_text(line * 2)
+        self.assert_fails(self.score("nq", "lines.jsonl", "nq.jsonl"), 1, "lines.jsonl' line 2", "question 1", "already")
         (self.folder / "lines.jsonl").write_text('{"answer": "a"}\n')
         self.assert_fails(self.score("wikihop", "lines.jsonl", "wikihop.json"), 1, "line 1", "'id'")
 

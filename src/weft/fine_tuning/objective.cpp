@@ -19,6 +19,7 @@
 #include "weft/fine_tuning/objectives/multilabel.h"
 #include "weft/fine_tuning/objectives/tag.h"
 #include "weft/fine_tuning/open_answers/hotpot_objective.h"
+#include "weft/fine_tuning/open_answers/page_objective.h"
 #include "weft/fine_tuning/open_answers/trivia_objective.h"
 #include "weft/fine_tuning/open_answers/wikihop_objective.h"
 #include "weft/fine_tuning/retrieval/embed_objective.h"
@@ -166,7 +167,7 @@ models::EncoderInput Objective::input(std::span<const TokenRow> rows, const Padd
 std::span<const TaskEntry> task_table() {
   static constexpr std::string_view kTexts = "auto csv tsv jsonl json text lines fasta";
   static constexpr std::string_view kRecords = "auto csv tsv jsonl json";
-  static constexpr std::array<TaskEntry, 10> kTable = {{{"classify", kTexts, make_one<ClassifyObjective>},
+  static constexpr std::array<TaskEntry, 11> kTable = {{{"classify", kTexts, make_one<ClassifyObjective>},
                                                         {"multilabel", kTexts, make_one<MultilabelObjective>},
                                                         {"tag", "auto conll", make_one<TagObjective>},
                                                         {"answer", "auto squad", make_one<AnswerObjective>},
@@ -174,6 +175,7 @@ std::span<const TaskEntry> task_table() {
                                                         {"embed", kRecords, make_one<EmbedObjective>},
                                                         {"rerank", kRecords, make_one<RerankObjective>},
                                                         {"hotpotqa", "auto json", make_one<HotpotObjective>},
+                                                        {"nq", "auto jsonl", make_one<PageObjective>},
                                                         {"triviaqa", "auto json", make_one<TriviaObjective>},
                                                         {"wikihop", "auto json", make_one<WikiHopObjective>}}};
   return kTable;

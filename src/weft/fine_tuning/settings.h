@@ -87,13 +87,14 @@ struct DataSettings {
     visit(Field{"truncate", &C::truncate, "cut longer texts, and print how many; otherwise a longer text is an error"});
     visit(Field{"label_groups", &C::label_groups,
                 "JSON file {NAME: [LABEL, ...]}: mean ROC-AUC over each group (multilabel)"});
-    visit(Field{"stride", &C::stride,
-                "tokens that neighbouring windows of a long text share (tag, answer, triviaqa); -1 for a quarter of a "
-                "window, at most "
-                "128"}
+    visit(Field{
+        "stride", &C::stride,
+        "tokens that neighbouring windows of a long text share (tag, answer, nq, triviaqa); -1 for a quarter of a "
+        "window, at most "
+        "128"}
               .range(-1, training::kMostTokens));
     visit(Field{"max_answer_length", &C::max_answer_length,
-                "longest answer in tokens (answer), or in words (hotpotqa, triviaqa)"}
+                "longest answer in tokens (answer), or in words (hotpotqa, nq, triviaqa)"}
               .range(1, 1 << 20));
     visit(Field{"null_threshold", &C::null_threshold,
                 "how much larger the logit of 'no answer' must be than that of the best span to be the answer (answer)"}

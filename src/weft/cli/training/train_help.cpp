@@ -79,6 +79,12 @@ void show_tasks_of_open_answers(CLI::App& app) {
                    fine_tuning_help({"--max-length", "--truncate", "--max-answer-length"},
                                     "  weft train --task hotpotqa --model longformer-base-4096 --train-data "
                                     "hotpot_train.json --eval-data hotpot_dev.json --epochs 5 --out run\n"));
+  show_first_where(
+      app, "--task", "nq",
+      fine_tuning_help({"--max-length", "--stride", "--max-answer-length"},
+                       "  weft train --task nq --model longformer-base-4096 --train-data nq-train.jsonl.gz "
+                       "--eval-data nq-dev.jsonl.gz --stride 2048 --max-answer-length 38 --epochs 1 "
+                       "--out run\n"));
   show_first_where(app, "--task", "triviaqa",
                    fine_tuning_help({"--max-length", "--stride", "--max-answer-length"},
                                     "  weft train --task triviaqa --model longformer-base-4096 --train-data "

@@ -70,6 +70,39 @@ RowPart row_part(std::string text, const text::Encoding& tokens, std::int64_t be
   return part;
 }
 
+RowPart shown_part(const text::Encoding& window, const std::string& document) {
+  constexpr std::int64_t kSecond = 1;
+  const auto first = std::find(window.sequences.begin(), window.sequences.end(), kSecond);
+  const auto begin = static_cast<std::size_t>(first - window.sequences.begin());
+  const auto count = static_cast<std::size_t>(std::count(first, window.sequences.end(), kSecond));
+  if (count == 0) {
+    return {};
+  }
+  const std::int64_t from = window.byte_offsets[begin].begin;
+  const std::int64_t to = window.byte_offsets[begin + count - 1].end;
+  text::Encoding tokens;
+  for (std::size_t token = begin; token < begin + count; ++token) {
+    const text::Span bytes = window.byte_offsets[token];
+    tokens.byte_offsets.push_back({bytes.begin - from, bytes.end - from});
+  }
+  RowPart part = row_part(document.substr(static_cast<std::size_t>(from), static_cast<std::size_t>(to - from)), tokens,
+                          static_cast<std::int64_t>(begin));
+  part.from = from;
+  return part;
+}
+
+RowPart cut_part(const RowPart& part, const TokenSpan& tokens) {
+  const auto first = tokens.first - part.begin;
+  const auto behind = tokens.last - part.begin + 1;
+  RowPart cut;
+  cut.text = part.text;
+  cut.from = part.from;
+  cut.begin = tokens.first;
+  cut.bytes = {part.bytes.begin() + first, part.bytes.begin() + behind};
+  cut.words = {part.words.begin() + first, part.words.begin() + behind};
+  return cut;
+}
+
 std::optional<TokenSpan> tokens_at(const RowPart& part, text::Span bytes) {
   std::optional<TokenSpan> found;
   for (std::size_t token = 0; token < part.bytes.size(); ++token) {

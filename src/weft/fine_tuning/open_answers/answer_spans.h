@@ -20,6 +20,7 @@ namespace weft::fine_tuning {
 struct RowPart {
   std::string text;
   std::int64_t begin = 0;                ///< its first token in the row
+  std::int64_t from = 0;                 ///< the byte of a longer text at which `text` begins
   std::vector<text::Span> bytes = {};    ///< of each of its tokens, in `text`
   std::vector<std::int32_t> words = {};  ///< of each token the number of its word; words have white space between them
 
@@ -28,6 +29,9 @@ struct RowPart {
 
 /// A part of which the tokens are in the row from `begin` on.
 RowPart row_part(std::string text, const text::Encoding& tokens, std::int64_t begin);
+
+/// The part of `document`, the second text of a pair, that a window shows; empty where it shows none.
+RowPart shown_part(const text::Encoding& window, const std::string& document);
 
 /// Tokens of a row, both ends in it.
 struct TokenSpan {
@@ -38,6 +42,9 @@ struct TokenSpan {
 
 /// The tokens that show bytes of the part's text; nothing where no token does.
 std::optional<TokenSpan> tokens_at(const RowPart& part, text::Span bytes);
+
+/// The part without the tokens before and behind `tokens`, which are some of its own; its text is the same.
+RowPart cut_part(const RowPart& part, const TokenSpan& tokens);
 
 /// Where `answer` is spelled in the part, byte by byte and with no letter or digit of ASCII beside it. None for an
 /// empty answer.

@@ -2,10 +2,13 @@
 // Marks come from the vocabulary, so that any encoder can learn these tasks.
 #include "weft/fine_tuning/open_answers/row_writer.h"
 
+#include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
+#include "weft/text/pair_places.h"
 
 namespace weft::fine_tuning {
 namespace {
@@ -47,6 +50,12 @@ RowMark own_mark(const tasks::TaskModel& model, std::string_view name) {
   RowMark separator = separator_mark(model);
   separator.named = false;
   return separator;
+}
+
+std::vector<std::int64_t> question_tokens(const text::Encoding& window) {
+  std::vector<std::int64_t> tokens(static_cast<std::size_t>(std::max<std::int64_t>(text::pair_places(window).end, 0)));
+  std::iota(tokens.begin(), tokens.end(), 0);
+  return tokens;
 }
 
 std::int64_t RowWriter::add(const RowMark& mark, bool global) {

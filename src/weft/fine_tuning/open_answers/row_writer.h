@@ -31,6 +31,9 @@ RowMark separator_mark(const tasks::TaskModel& model);
 /// The token `name` of the vocabulary; else the mask, or without one the separator. Errors: as separator_mark().
 RowMark own_mark(const tasks::TaskModel& model, std::string_view name);
 
+/// The places of the first text of a pair and of what stands before it; none of a window of one text.
+std::vector<std::int64_t> question_tokens(const text::Encoding& window);
+
 /// A row on its way; a copy of one goes on from there.
 class RowWriter {
  public:

@@ -15,7 +15,6 @@
 #include "weft/metrics/open_answers/trivia.h"
 #include "weft/tasks/decode/scores.h"
 #include "weft/tasks/task_run.h"
-#include "weft/text/pair_places.h"
 
 namespace weft::fine_tuning {
 namespace {
@@ -26,7 +25,6 @@ using readers::TriviaPage;
 using readers::TriviaQuestion;
 
 constexpr std::size_t kPageNumbers = 4;  // of a window: first byte, end, sum of logits, whether there is a span
-constexpr std::int64_t kPageText = 1;    // of a pair's texts
 
 // The folder that holds wikipedia and web.
 fs::path evidence_of(const fs::path& file) {
@@ -39,35 +37,6 @@ fs::path evidence_of(const fs::path& file) {
   }
   fail(ErrorKind::kIo, quote(file.native(), 4096), ": expected its documents in a folder 'evidence' in ",
        quote(folder.native(), 4096), " or ", quote(folder.parent_path().native(), 4096), ", found none");
-}
-
-// The part of a document that a window shows.
-RowPart shown_part(const text::Encoding& window, const std::string& document) {
-  const auto first = std::find(window.sequences.begin(), window.sequences.end(), kPageText);
-  const auto begin = static_cast<std::size_t>(first - window.sequences.begin());
-  const auto count = static_cast<std::size_t>(std::count(first, window.sequences.end(), kPageText));
-  if (count == 0) {
-    return {};
-  }
-  const std::int64_t from = window.byte_offsets[begin].begin;
-  const std::int64_t to = window.byte_offsets[begin + count - 1].end;
-  text::Encoding tokens;
-  for (std::size_t token = begin; token < begin + count; ++token) {
-    const text::Span bytes = window.byte_offsets[token];
-    tokens.byte_offsets.push_back({bytes.begin - from, bytes.end - from});
-  }
-  return row_part(document.substr(static_cast<std::size_t>(from), static_cast<std::size_t>(to - from)), tokens,
-                  static_cast<std::int64_t>(begin));
-}
-
-// The question and what stands before it.
-std::vector<std::int64_t> question_tokens(const text::Encoding& window) {
-  const std::int64_t end = text::pair_places(window).end;
-  std::vector<std::int64_t> tokens;
-  for (std::int64_t token = 0; token < end; ++token) {
-    tokens.push_back(token);
-  }
-  return tokens;
 }
 
 }  // namespace

@@ -148,16 +148,26 @@ metrics::HotpotPrediction HotpotPredictions::of(const std::string& question) con
 }
 
 PagePredictions::PagePredictions(const std::string& path) : name_(name_of_predictions(path)) {
+  if (has_lines(path)) {
+    readers::JsonLinesReader lines(path);
+    for (readers::JsonRecord record; lines.next(record);) {
+      add(record.object, concat(name_, " line ", record.line));
+    }
+    return;
+  }
   const Json json = read_predictions(path);
   std::int64_t number = 0;
   for (const Json& item : readers::list_field(json, "predictions", name_)) {
-    std::string where = concat(name_, ", prediction ", ++number);
-    const std::int64_t question = readers::whole_number_field(item, "example_id", where);
-    where += concat(" (question ", question, ")");
-    metrics::PagePrediction prediction = page_prediction(item, where);
-    if (!predictions_.emplace(question, std::move(prediction)).second) {
-      fail(ErrorKind::kFormat, where, ": the question has a prediction already");
-    }
+    add(item, concat(name_, ", prediction ", ++number));
+  }
+}
+
+void PagePredictions::add(const Json& item, std::string where) {
+  const std::int64_t question = readers::whole_number_field(item, "example_id", where);
+  where += concat(" (question ", question, ")");
+  metrics::PagePrediction prediction = page_prediction(item, where);
+  if (!predictions_.emplace(question, std::move(prediction)).second) {
+    fail(ErrorKind::kFormat, where, ": the question has a prediction already");
   }
 }
 

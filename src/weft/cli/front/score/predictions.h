@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Predictions in the forms that the official programs read, by the names of their questions; those that questions name
-// by a text also as the lines of `weft eval --predictions FILE.jsonl`.
+// Predictions in the forms that the official programs read, by the names of their questions, or the lines of
+// `weft eval --predictions FILE.jsonl`.
 #pragma once
 
 #include <cstdint>
@@ -38,7 +38,7 @@ class HotpotPredictions {
 };
 
 /// {"predictions": [{"example_id", "long_answer", "long_answer_score", "short_answers", "short_answers_score",
-/// "yes_no_answer"}, ...]}: Natural Questions.
+/// "yes_no_answer"}, ...]}, or its items as lines: Natural Questions.
 class PagePredictions {
  public:
   /// Errors: as formats::read_json; kFormat that names the question.
@@ -49,6 +49,8 @@ class PagePredictions {
   void check_all_taken() const;
 
  private:
+  void add(const formats::Json& item, std::string where);
+
   std::string name_;
   std::map<std::int64_t, metrics::PagePrediction> predictions_;
   std::set<std::int64_t> taken_;
