@@ -24,6 +24,7 @@
 #include "weft/core/files.h"
 #include "weft/fine_tuning/pairs/alignment_loss.h"
 #include "weft/fine_tuning/pairs/pair_measurement.h"
+#include "weft/fine_tuning/pairs/pair_scoring.h"
 #include "weft/fine_tuning/pairs/pair_texts.h"
 #include "weft/fine_tuning/pairs/pair_writing.h"
 #include "weft/layers/attention/cross_attention.h"
@@ -118,6 +119,12 @@ TEST_F(PairRun, LearnsAndIsMeasured) {
             static_cast<double>(row.target.size());
     labels += static_cast<std::int64_t>(row.target.size());
   }
+  double forced = 0.0;
+  for (const double one : target_log_probabilities(model, rows, rows.size(), {.batch_tokens = 64})) {
+    EXPECT_LT(one, 0.0);
+    forced += one;
+  }
+  EXPECT_NEAR(forced, -nats, 1e-3);
   // Sums of float32 in another order, and batches with padding.
   EXPECT_NEAR(result.evaluation.at("loss").get<double>(), nats / static_cast<double>(labels), 1e-5);
 }

@@ -39,6 +39,18 @@ class TranslationTest(ScoreCase):
         self.assertEqual(self.line("bleu", "hyp", "first", "--lowercase", "--words", "char", "--smoothing", "floor").split(" = ")[0],
                          "BLEU|nrefs:1|case:lc|eff:no|tok:char|smooth:floor[0.10]|version:2.6.0")
 
+    def test_two_systems(self):
+        found = json.loads(self.line("bleu", "hyp", "first", "--baseline", "second", "--samples", "200", "--json"))
+        other = json.loads(self.line("bleu", "second", "first", "--json"))
+        self.assertEqual(found["baseline_score"], other["score"])
+        self.assertEqual(found["difference"], found["score"] - other["score"])
+        self.assertTrue(1 / 201 <= found["p_value"] <= 1)
+        self.assertIn("(paired bootstrap, 1000 samples)", self.line("bleu", "hyp", "first", "--baseline", "second"))
+        (self.folder / "short").write_text("a\nb\n")
+        given = ("score", "bleu", self.folder / "hyp", self.folder / "first")
+        self.assert_fails(weft(*given, "--baseline", self.folder / "short"), 1, "short")
+        self.assert_fails(weft(*given, "--baseline", self.folder / "second", "--sentence-level"), 2, "--baseline", "--sentence-level")
+
     def test_chrf(self):
         self.assertEqual(self.line("chrf", "hyp", "first"), "chrF2|nrefs:1|case:mixed|eff:yes|nc:6|nw:0|space:no|version:2.6.0 = 47.29\n")
         self.assertEqual(self.line("chrf", "hyp", "first", "second", "--word-order", "2", "--confidence"),

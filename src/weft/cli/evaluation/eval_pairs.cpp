@@ -44,17 +44,13 @@ std::unique_ptr<AtomicFile> predictions_file(const EvalPairsOptions& options,
   if (options.predictions.empty()) {
     return nullptr;
   }
-  if (measurement.pairs.generated_examples == 0) {
-    throw UsageError("--predictions holds what the model writes, but --generated-examples is 0",
-                     "give the number of pairs that it writes for");
-  }
   auto out = std::make_unique<AtomicFile>(options.predictions);
   measurement.prediction = [file = out.get()](const Json& line) { file->write(formats::print_json(line) + "\n"); };
   return out;
 }
 
 void tell_of_texts(const fine_tuning::MeasuredPairs& measured, const EvalPairsOptions& options) {
-  if (!options.predictions.empty() && measured.written < measured.read.examples) {
+  if (!options.predictions.empty() && measured.written > 0 && measured.written < measured.read.examples) {
     log_warning(quote(options.predictions, 4096), " has the first ", measured.written, " of ", measured.read.examples,
                 " pairs; --generated-examples ", measured.read.examples, " writes for all");
   }

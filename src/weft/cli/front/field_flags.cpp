@@ -68,6 +68,7 @@ constexpr std::pair<std::string_view, std::string_view> kKinds[] = {
     {"freeze", "NAME..."},
     {"data", "FILE"},
     {"source", "FILE"},
+    {"baseline", "FILE"},
     {"target", "FILE"},
     {"shard", "I/N"},
     {"input", "N,N,..."},

@@ -19,12 +19,26 @@
 namespace weft::fine_tuning {
 namespace {
 
-// The pairs are read once more: their encoding kept no source.
-void tell_predictions(PairTexts& texts, std::span<const std::string> written,
-                      const std::function<void(const formats::Json&)>& tell) {
+// What is told of a pair besides its texts.
+formats::Json forced_figures(const PairRows& rows, std::span<const double> truths, std::size_t pair) {
+  return {{"log_probability", truths[pair]}, {"tokens", rows.target_length(static_cast<std::int64_t>(pair))}};
+}
+
+// A line for each pair of `truths`, with the text that was written for it, if any. The pairs are read once more: their
+// encoding kept no source. Pieces of plain texts have no place.
+void tell_predictions(PairTexts* texts, std::span<const std::string> references, std::span<const std::string> written,
+                      const std::function<void(const formats::Json& line, std::size_t pair)>& tell) {
   TextPair pair;
-  for (std::size_t i = 0; i < written.size() && texts.next(pair); ++i) {
-    tell({{"where", pair.where}, {"source", pair.source}, {"text", written[i]}, {"truth", pair.target}});
+  for (std::size_t i = 0; i < references.size() && (texts == nullptr || texts->next(pair)); ++i) {
+    formats::Json line = formats::Json::object();
+    if (texts != nullptr) {
+      line = {{"where", pair.where}, {"source", pair.source}};
+    }
+    if (i < written.size()) {
+      line["text"] = written[i];
+    }
+    line["truth"] = references[i];
+    tell(line, i);
   }
 }
 
@@ -75,19 +89,25 @@ MeasuredPairs measure_pairs(const checkpoint::OpenedModel& opened, const PairMea
   std::vector<std::string> references;
   measured.read = PairEncoding{config, model, *begin.tokenizer}.encode(texts, rows, &references);
   measured.dtype = training::dtype_of_model(measurement.how.dtype, opened.path());
-  const auto wrote = [&](std::span<const std::string> written) {
+  std::vector<std::string> written;
+  const auto wrote = [&](std::span<const std::string> all) {
+    written.assign(all.begin(), all.end());
     measured.written = std::ssize(written);
     measured.doubt = doubt_of_texts(written, references);
-    if (measurement.prediction && makes_noise(config)) {
-      for (std::size_t i = 0; i < written.size(); ++i) {  // pieces of texts have no place
-        measurement.prediction({{"text", written[i]}, {"truth", references[i]}});
-      }
-    } else if (measurement.prediction) {
-      tell_predictions(texts, written, measurement.prediction);
-    }
   };
   const PairMeasuring how{measured.dtype, measurement.how.progress, wrote};
   measured.figures = held_out_figures(begin.model, *begin.tokenizer, {rows, references}, config, how);
+  if (measurement.prediction) {
+    const std::int64_t told = written.empty() ? rows.size() : measured.written;
+    const std::vector<double> truths = target_log_probabilities(
+        begin.model, rows, told, {config.batch_tokens, measured.dtype, measurement.how.progress});
+    tell_predictions(makes_noise(config) ? nullptr : &texts,
+                     std::span<const std::string>(references).first(static_cast<std::size_t>(told)), written,
+                     [&](formats::Json line, std::size_t pair) {
+                       line.update(forced_figures(rows, truths, pair));
+                       measurement.prediction(line);
+                     });
+  }
   return measured;
 }
 

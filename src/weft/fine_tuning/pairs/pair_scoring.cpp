@@ -3,6 +3,7 @@
 #include "weft/fine_tuning/pairs/pair_scoring.h"
 
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/log_softmax.h>
 
 #include <algorithm>
 #include <cmath>
@@ -58,6 +59,38 @@ PairScores score_pairs(models::EncoderDecoder model, const PairRows& rows, const
     fail(ErrorKind::kNumeric, "the held-out loss is ", scores.nats);
   }
   return scores;
+}
+
+std::vector<double> target_log_probabilities(models::EncoderDecoder model, const PairRows& rows, std::int64_t count,
+                                             const PairScoringOptions& options) {
+  constexpr std::int64_t kMostLogits = std::int64_t{1} << 26;
+  const at::NoGradGuard no_grad;
+  const training::AutocastGuard autocast(options.dtype);
+  std::vector<std::int64_t> lengths;
+  for (std::int64_t pair = 0; pair < count; ++pair) {
+    lengths.push_back(std::max(rows.source_length(pair), rows.target_length(pair)));
+  }
+  const std::int64_t most = std::max<std::int64_t>(1, kMostLogits / model->config().target_vocab_size());
+  std::vector<double> sums(static_cast<std::size_t>(count));
+  for (const auto& batch : tasks::batches_by_length(lengths, {count, std::min(options.batch_tokens, most)})) {
+    std::vector<PairRow> shown;
+    for (const std::size_t pair : batch) {
+      shown.push_back(rows.row(static_cast<std::int64_t>(pair)));
+    }
+    const PairBatch given = pair_batch(shown, model->config());
+    const at::Tensor logits = model->logits(given.pair).to(at::kCPU, at::kFloat);
+    for (std::size_t row = 0; row < batch.size(); ++row) {
+      const auto length = static_cast<std::int64_t>(shown[row].target.size());
+      const auto place = static_cast<std::int64_t>(row);
+      const at::Tensor ids = given.labels.select(0, place).narrow(0, 0, length).unsqueeze(1);
+      const at::Tensor logs = at::log_softmax(logits.select(0, place).narrow(0, 0, length), 1);
+      sums[batch[row]] = logs.gather(1, ids).sum(at::kDouble).item<double>();
+      if (!std::isfinite(sums[batch[row]])) {
+        fail(ErrorKind::kNumeric, "the score of target ", batch[row], " is ", sums[batch[row]]);
+      }
+    }
+  }
+  return sums;
 }
 
 formats::Json pair_figures(const PairScores& scores) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "weft/fine_tuning/pairs/pair_rows.h"
 #include "weft/formats/config_json.h"
@@ -26,6 +27,12 @@ struct PairScores {
 
 /// The model is in evaluation mode. Errors: kNumeric for a loss that is not finite.
 PairScores score_pairs(models::EncoderDecoder model, const PairRows& rows, const PairScoringOptions& options);
+
+/// For each of the first `count` rows the logarithm of the probability of its target, its end included: what a model
+/// thinks of a text that another one wrote (forced decoding). The model is in evaluation mode. Errors: kNumeric for one
+/// that is not finite.
+std::vector<double> target_log_probabilities(models::EncoderDecoder model, const PairRows& rows, std::int64_t count,
+                                             const PairScoringOptions& options);
 
 /// One flat object: loss (nats a target token), perplexity; loss 0 and perplexity 1 where nothing was scored.
 formats::Json pair_figures(const PairScores& scores);

@@ -175,12 +175,14 @@ BleuScore BleuScorer::score() const {
   return bleu_of<double>(std::span<const std::int64_t>(sums), options_);
 }
 
-BootstrapInterval BleuScorer::interval(std::int64_t samples) const {
+std::vector<double> BleuScorer::resampled(std::int64_t samples) const {
   std::vector<double> figures;
   statistics_.resample(samples,
                        [&](std::span<const float> sums) { figures.push_back(bleu_of<float>(sums, options_).score); });
-  return interval_of(std::move(figures));
+  return figures;
 }
+
+BootstrapInterval BleuScorer::interval(std::int64_t samples) const { return interval_of(resampled(samples)); }
 
 std::string BleuScorer::signature(std::int64_t samples) const {
   std::string smoothing = options_.smoothing;

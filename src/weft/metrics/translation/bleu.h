@@ -66,6 +66,9 @@ class BleuScorer {
 
   /// Errors: kArgument without a sentence.
   BleuScore score() const;
+  std::int64_t sentences() const noexcept { return statistics_.sentences(); }
+  /// The score of each of `samples` resamples of the sentences.
+  std::vector<double> resampled(std::int64_t samples) const;
   /// 95% interval from `samples` resamples of the sentences, or nothing asked for less than 2.
   BootstrapInterval interval(std::int64_t samples) const;
   /// "nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:2.6.0"; with `samples` above 1 also "bs" and "seed".

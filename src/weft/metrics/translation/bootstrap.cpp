@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
 #include <numeric>
 
 #include "weft/core/error.h"
@@ -146,6 +147,21 @@ BootstrapInterval interval_of(std::vector<double> figures) {
   const long double sum = std::accumulate(figures.begin(), figures.end(), 0.0L);
   return {static_cast<double>(sum / static_cast<long double>(figures.size())),
           0.5 * (figures[figures.size() - cut - 1] - figures[cut])};
+}
+
+double paired_p_value(std::span<const double> first, std::span<const double> second, double difference) {
+  require(!first.empty() && first.size() == second.size(), "two systems are compared on the same resamples, found ",
+          first.size(), " and ", second.size());
+  std::vector<double> differences;
+  double sum = 0;
+  for (std::size_t i = 0; i < first.size(); ++i) {
+    differences.push_back(std::abs(first[i] - second[i]));
+    sum += differences.back();
+  }
+  const double mean = sum / static_cast<double>(differences.size());
+  const auto above =
+      std::count_if(differences.begin(), differences.end(), [&](double one) { return one - mean > difference; });
+  return static_cast<double>(above + 1) / static_cast<double>(differences.size() + 1);
 }
 
 void ReferenceCount::add(std::size_t references) noexcept {

@@ -60,6 +60,12 @@ struct BootstrapInterval {
 /// Over the figures of all resamples, at least one.
 BootstrapInterval interval_of(std::vector<double> figures);
 
+/// How likely two systems differ by `difference` (absolute, on all sentences) or more by chance: with the absolute
+/// differences of their figures on the same resamples, the share of those that are above `difference` once their mean
+/// is taken away, as sacrebleu's paired bootstrap counts it: (c + 1) / (n + 1). Errors: kArgument for lists of
+/// different lengths, and for none.
+double paired_p_value(std::span<const double> first, std::span<const double> second, double difference);
+
 /// How many references the sentences had, for a signature.
 class ReferenceCount {
  public:

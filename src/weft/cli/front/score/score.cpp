@@ -5,6 +5,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "weft/cli/front/commands/table.h"
@@ -13,6 +14,7 @@
 #include "weft/cli/front/help.h"
 #include "weft/cli/front/output.h"
 #include "weft/cli/front/score/alignment_figures.h"
+#include "weft/cli/front/score/paired_bleu.h"
 #include "weft/cli/front/score/question_scores.h"
 #include "weft/cli/front/score/score_texts.h"
 #include "weft/cli/front/score/score_trees.h"
@@ -33,7 +35,8 @@ using metrics::BootstrapInterval;
 
 constexpr const char* kBleuExamples =
     "  weft score bleu output.en reference.en\n"
-    "  weft score bleu output.en first.en second.en.gz --confidence --json";
+    "  weft score bleu output.en first.en second.en.gz --confidence --json\n"
+    "  weft score bleu new.en reference.en --baseline old.en";
 constexpr const char* kChrfExamples =
     "  weft score chrf output.cs reference.cs\n"
     "  weft score chrf output.cs reference.cs --word-order 2 --confidence";
@@ -106,12 +109,18 @@ void score_rows(const ScoreFlags& flags, const ScoreConfig& config, const Make& 
   }
 }
 
-void print_bleu(const metrics::BleuScorer& scorer, const ScoreConfig& config, bool as_json) {
+void print_bleu(const metrics::BleuScorer& scorer, const ScoreConfig& config, bool as_json, const Json& paired = {}) {
   const metrics::BleuScore score = scorer.score();
   const std::optional<BootstrapInterval> interval = interval_if(config, scorer);
   const std::string signature = scorer.signature(config.confidence ? config.samples : 0);
   if (!as_json) {
     std::cout << "BLEU|" << signature << " = " << score_with(score.score, interval) << ' ' << score.verbose() << '\n';
+    if (!paired.empty()) {
+      std::cout << "baseline " << fixed(paired.at("baseline_score").get<double>(), 2) << ", difference "
+                << fixed(paired.at("difference").get<double>(), 2)
+                << ", p = " << fixed(paired.at("p_value").get<double>(), 4) << " (paired bootstrap, " << config.samples
+                << " samples)\n";
+    }
     return;
   }
   Json json = {{"name", "BLEU"},
@@ -123,6 +132,7 @@ void print_bleu(const metrics::BleuScorer& scorer, const ScoreConfig& config, bo
                {"hypothesis_length", score.hypothesis_length},
                {"reference_length", score.reference_length}};
   add_interval(json, interval);
+  json.update(paired.empty() ? Json::object() : paired);
   print_json(json);
 }
 
@@ -137,10 +147,37 @@ struct CountedBleu {
   }
 };
 
+// Two systems on the same references: the baseline is a file more behind the hypotheses.
+void compare_bleu(const ScoreFlags& flags, const ScoreConfig& config, const metrics::BleuOptions& options,
+                  const std::string& other) {
+  if (config.sentence_level) {
+    throw UsageError("--baseline compares two systems over all texts, and --sentence-level is for single ones");
+  }
+  ScoreFlags both = flags;
+  both.files.insert(both.files.begin() + 1, other);
+  metrics::BleuScorer system(options);
+  metrics::BleuScorer baseline(options);
+  visit_rows(both, config, [&](const ScoreRow& row) {
+    const auto references = row.references().subspan(1);
+    add_row(row, [&] {
+      system.add(row.texts[0], references);
+      baseline.add(row.texts[1], references);
+    });
+  });
+  print_bleu(system, config, flags.json, paired_figures(system, baseline, config.samples));
+}
+
 void score_bleu(const ScoreFlags& flags) {
   const ScoreConfig config = flags.config("weft score bleu");
   metrics::BleuOptions options;
-  formats::update_from_json(options, flags.metric_given, "weft score bleu");
+  BaselineConfig other;
+  formats::update_from_json(options, formats::only_fields_of<metrics::BleuOptions>(flags.metric_given),
+                            "weft score bleu");
+  formats::update_from_json(other, formats::only_fields_of<BaselineConfig>(flags.metric_given), "weft score bleu");
+  if (!other.baseline.empty()) {
+    compare_bleu(flags, config, options, other.baseline);
+    return;
+  }
   // A text by itself is often too short for an order.
   options.effective_order = options.effective_order || config.sentence_level;
   std::int64_t ends = 0;
@@ -325,6 +362,9 @@ void add_metric(CLI::App& group, const std::string& name, const std::string& abo
   const bool intervals = !plain && name != "sari";
   add_score_files(app, *flags, intervals ? std::vector<std::string_view>{} : some);
   add_fields<Options>(app, {.title = "Metric"}, flags->metric_given);
+  if constexpr (std::is_same_v<Options, metrics::BleuOptions>) {
+    add_fields<BaselineConfig>(app, {.title = "Metric"}, flags->metric_given);
+  }
   app.callback([flags, run] { run(*flags); });
 }
 
