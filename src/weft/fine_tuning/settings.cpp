@@ -181,7 +181,7 @@ constexpr std::array<Preset, 17> kPresets = {{
      R"({"batch_size": 1024, "steps": 100000, "warmup_steps": 500, "learning_rate": 2e-5, "max_length": 128,
          "truncate": true, "loss": "in-batch"})"},
     // Vaswani et al. 2017, table 3 and section 5: 25,000 tokens a side and 4,000 of 100,000 steps of warm-up.
-    {"transformer-base", "translate summarize",
+    {"transformer-base", "translate summarize denoise",
      R"({"d_model": 512, "encoder_layers": 6, "decoder_layers": 6, "encoder_attention_heads": 8,
          "decoder_attention_heads": 8, "encoder_ffn_dim": 2048, "decoder_ffn_dim": 2048, "norm_position": "post",
          "dropout": 0.1, "vocabulary_size": 37000, "batch_tokens": 4096, "gradient_accumulation": 6,
@@ -189,7 +189,7 @@ constexpr std::array<Preset, 17> kPresets = {{
     // Weft's own, for tens of thousands of pairs and minutes of training: batches of 1,024 tokens give BLEU 31.1 where
     // as
     // many tokens in batches of 2,048 give 27.5 (29,000 captions, three epochs; bench/RESULTS.md).
-    {"transformer-small", "translate summarize",
+    {"transformer-small", "translate summarize denoise",
      R"({"d_model": 192, "encoder_layers": 2, "decoder_layers": 2, "encoder_attention_heads": 4,
          "decoder_attention_heads": 4, "encoder_ffn_dim": 768, "decoder_ffn_dim": 768, "norm_position": "pre",
          "dropout": 0.1, "vocabulary_size": 4000, "batch_tokens": 1024,
@@ -197,7 +197,7 @@ constexpr std::array<Preset, 17> kPresets = {{
     // BigBird-Pegasus (Zaheer et al. 2020: sources of 4,096 tokens in blocks of 64) at the size of transformer-base,
     // since the published 16 + 16 layers of width 1,024 are pretrained. Up to 704 tokens are read with full attention,
     // as released: they have no three blocks to draw. No measurement chose these numbers yet.
-    {"bigbird-pegasus", "summarize translate",
+    {"bigbird-pegasus", "summarize translate denoise",
      R"json({"d_model": 512, "encoder_layers": 6, "decoder_layers": 6, "encoder_attention_heads": 8,
          "decoder_attention_heads": 8, "encoder_ffn_dim": 2048, "decoder_ffn_dim": 2048, "norm_position": "pre",
          "activation_function": "gelu_new", "attention_bias": false, "encoder_attention": ["bigbird()"],
@@ -206,7 +206,7 @@ constexpr std::array<Preset, 17> kPresets = {{
          "gradient_checkpointing": true, "learning_rate": 5e-4, "schedule": "inverse_sqrt", "warmup_ratio": 0.05})json"},
     // LED (Beltagy et al. 2020, section 6: BART with windows and a global first token) at the same size, with half of
     // its window of 1,024. No measurement chose these numbers yet.
-    {"led", "summarize translate",
+    {"led", "summarize translate denoise",
      R"json({"d_model": 512, "encoder_layers": 6, "decoder_layers": 6, "encoder_attention_heads": 8,
          "decoder_attention_heads": 8, "encoder_ffn_dim": 2048, "decoder_ffn_dim": 2048, "norm_position": "post",
          "normalize_embedding": true, "activation_function": "gelu", "encoder_attention": ["window(512) | global(1)"],
