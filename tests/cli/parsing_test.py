@@ -46,9 +46,10 @@ class ParsingTest(Case):
         (self.folder / "some.gold").write_text("".join((self.folder / "train.gold").read_text(encoding="utf-8").splitlines(True)[:12]), encoding="utf-8")
         for beams in ("1", "3"):
             written = weft("translate", run, "--file", self.folder / "some.words", "--tree-labels", self.folder / "train.trees", "--num-beams", beams,
-                           "--max-new-tokens-per-source", "4:60", "--out", self.folder / f"{beams}.txt")
+                           "--max-new-tokens-per-source", "4:60")
             self.assertEqual(written.returncode, 0, written.stderr)
-            lines = (self.folder / f"{beams}.txt").read_text(encoding="utf-8").splitlines()
+            (self.folder / f"{beams}.txt").write_text(written.stdout, encoding="utf-8")
+            lines = written.stdout.splitlines()
             self.assertEqual(len(lines), len(words))
             for line, sentence in zip(lines, words, strict=True):
                 self.assertTrue(is_tree(line, len(sentence.split())), f"{line!r} of {sentence!r}")

@@ -44,7 +44,8 @@ def run(cell, seed, world):
                            "--minutes", MINUTES, "--generated-examples", 0, "--seed", seed)
     written = world.folder / f"{cell['cross']}-{cell['beams']}-{seed}.txt"
     held = ["--tree-labels", train.with_suffix(".trees")] if cell["beams"] == "trees" else ["--no-split-sentences"]
-    world.run("translate", parser, "--file", dev.with_suffix(".words"), *held, "--num-beams", BEAMS, "--max-new-tokens-per-source", "6:60", "--out", written)
+    trees = world.run("translate", parser, "--file", dev.with_suffix(".words"), *held, "--num-beams", BEAMS, "--max-new-tokens-per-source", "6:60")
+    written.write_text(trees, encoding="utf-8")
     balanced = sum(is_balanced(line) for line in written.read_text(encoding="utf-8").splitlines())
     return scored(world, written, dev, "--linear") | {"balanced": balanced, "steps": result["steps"] if "steps" in result else json.loads(
         (parser / "run.json").read_text(encoding="utf-8"))["step"]}

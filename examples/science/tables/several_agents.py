@@ -62,7 +62,8 @@ def with_made_sources(world, seed, noisy):
     back = learned(world, f"back-{seed}", (few[1], few[0]), seed, MINUTES)
     made = world.folder / f"made-{seed}.txt"
     if not made.exists():
-        world.run("translate", back, "--file", files["alone", "en"], "--no-split-sentences", "--num-beams", 1, "--batch-size", 64, "--out", made)
+        made.write_text(world.run("translate", back, "--file", files["alone", "en"], "--no-split-sentences", "--num-beams", 1, "--batch-size", 64),
+                        encoding="utf-8")
     if noisy:
         noise = world.folder / f"noisy-{seed}.txt"
         world.run("data", "noise", made, "--seed", seed, "--out", noise)
@@ -82,7 +83,8 @@ def taught(world, seed):
     models = [translator(world, f"model-{number}", number) for number in range(MOST * seed, MOST * seed + MOST)]
     source, targets = world.data / "multi30k" / "train.de", world.folder / f"taught-{seed}.en"
     if not targets.exists():
-        world.run("translate", models[0], "--with", *models[1:], "--file", source, "--no-split-sentences", "--num-beams", 1, "--batch-size", 64, "--out", targets)
+        targets.write_text(world.run("translate", models[0], "--with", *models[1:], "--file", source, "--no-split-sentences", "--num-beams", 1,
+                                     "--batch-size", 64), encoding="utf-8")
     return learned(world, f"pupil-{seed}", ([source], [targets]), seed, MINUTES, "--on-error", "skip")
 
 
@@ -99,10 +101,8 @@ def reranked(world, seed):
 
 
 def written(world, models, *flags):
-    file = world.folder / "written.txt"
-    world.run("translate", models[0], *(["--with", *models[1:]] if len(models) > 1 else []), "--file", world.folder / "score.de", "--no-split-sentences",
-              "--num-beams", BEAMS, *flags, "--out", file)
-    return file.read_text(encoding="utf-8").splitlines()
+    together = ["--with", *models[1:]] if len(models) > 1 else []
+    return world.run("translate", models[0], *together, "--file", world.folder / "score.de", "--no-split-sentences", "--num-beams", BEAMS, *flags).splitlines()
 
 
 def texts_of(cell, seed, world):

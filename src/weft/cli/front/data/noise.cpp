@@ -24,7 +24,7 @@ namespace weft::cli {
 namespace {
 
 constexpr const char* kNoiseExamples =
-    "  weft translate en-de --file alone.en --out alone.de\n"
+    "  weft translate en-de --file alone.en > alone.de\n"
     "  weft data noise alone.de --out noisy.de\n"
     "  weft train --task translate --train-source train.de noisy.de --train-target train.en alone.en --out run";
 
