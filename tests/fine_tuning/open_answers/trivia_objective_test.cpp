@@ -78,6 +78,10 @@ TEST_F(Trivia, WindowsWithANameOfTheAnswerAreLearned) {
 }
 
 TEST_F(Trivia, LearnsAndTakesTheSurestSpanOfAllDocuments) {
+  // Once in each: of several places a start may be the first and its end the last.
+  test::write_text(folder_ / "evidence/wikipedia/a.txt", "the loom said it");
+  test::write_text(folder_ / "evidence/wikipedia/b.txt", "she said loom");
+  test::write_text(folder_ / "evidence/wikipedia/c.txt", "we see thread and well");
   const training::TrainResult result = train(trivia("Wikipedia", 60));
   EXPECT_EQ(result.evaluation["exact_match"], 100.0) << result.evaluation.dump();
   std::vector<Json> lines;
