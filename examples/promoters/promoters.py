@@ -1,12 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Promoters against other sequences of a genome, five-fold: F1, sensitivity and specificity on records that no model of the fold saw.
+"""Promoters against other sequences, five-fold: F1, sensitivity and specificity on records that no model of the fold saw, nor near copies of them.
+
+Other sequences are a file, or made of the promoters (sequences.py). Naive Bayes over runs of letters stands beside each model: negatives that are
+made from even letters are told by counting.
 
 Sequences become overlapping k-mers, as in DNABERT (Ji et al. 2021): every k bases are one token. A small encoder with random weights learns on four
 fifths of the records; figures are of its last step, so nothing is chosen by what is held out. CNNProm (Umarov and Solovyev 2017) publishes
 sensitivity 0.95 and specificity 0.97 for the TATA promoters of Arabidopsis.
 
     examples/promoters/promoters.py --promoters tata.fa --others non_prom.fa --out promoters [--seed 0]
+    examples/promoters/promoters.py --promoters human_tata.txt --made dinucleotides --out human
 """
 import argparse
 import itertools
@@ -17,33 +21,37 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "bench"))
 
+import naive_bayes  # noqa: E402
 import programs  # noqa: E402
+import regions  # noqa: E402
+import sequences  # noqa: E402
 
-FIGURES = ("f1", "sensitivity", "specificity", "accuracy", "matthews")
+BAYES = tuple(f"naive_bayes_{k}" for k in (2, 4, 6))
+RECIPE = {"kmer": 5, "epochs": 6, "layers": 2, "width": 128}
+FIGURES = ("f1", "sensitivity", "specificity", "accuracy", "matthews", *BAYES)
 
 
 def options():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--weft", default=programs.ROOT / "build/release/bin/weft", help="the weft program")
-    parser.add_argument("--promoters", type=pathlib.Path, required=True, help="FASTA")
-    parser.add_argument("--others", type=pathlib.Path, required=True, help="FASTA")
+    parser.add_argument("--promoters", type=pathlib.Path, required=True, help="FASTA, or a sequence a line")
+    others = parser.add_mutually_exclusive_group(required=True)
+    others.add_argument("--others", type=pathlib.Path, help="sequences that are no promoters, as the promoters are given")
+    others.add_argument("--genome", type=pathlib.Path, help="FASTA: draw pieces that touch none of --regions, as many as there are promoters")
+    others.add_argument("--made", choices=sorted(sequences.KINDS), help="make a negative of each promoter, parts of it drawn anew")
+    parser.add_argument("--regions", type=pathlib.Path, help="BED of the promoters in --genome")
     parser.add_argument("--out", type=pathlib.Path, required=True, help="folder for tables, models, runs and results")
-    parser.add_argument("--kmer", type=int, default=5, help="bases a token")
+    parser.add_argument("--kmer", type=int, default=RECIPE["kmer"], help="bases a token")
     parser.add_argument("--folds", type=int, default=5)
-    parser.add_argument("--epochs", type=int, default=6)
-    parser.add_argument("--layers", type=int, default=2)
-    parser.add_argument("--width", type=int, default=128)
+    parser.add_argument("--epochs", type=int, default=RECIPE["epochs"])
+    parser.add_argument("--layers", type=int, default=RECIPE["layers"])
+    parser.add_argument("--width", type=int, default=RECIPE["width"])
     parser.add_argument("--seed", type=int, default=0)
     return parser.parse_args()
 
 
-def sequences(path):
-    records = path.read_text().upper().split(">")[1:]
-    return ["".join(record.splitlines()[1:]) for record in records]
-
-
-def write_table(path, bases, label, kmer):
-    rows = (" ".join(sequence[begin:begin + kmer] for begin in range(len(sequence) - kmer + 1)) + f"\t{label}\n" for sequence in bases)
+def write_table(path, found, kmer):
+    rows = (" ".join(each.bases[begin:begin + kmer] for begin in range(len(each.bases) - kmer + 1)) + f"\t{each.label}\n" for each in found)
     path.write_text("text\tlabel\n" + "".join(rows))
     return path
 
@@ -58,13 +66,27 @@ def write_tokenizer(folder, kmer):
     return folder
 
 
-def fold_figures(chosen, fold, model, tables):
-    run = chosen.out / f"run-{chosen.seed}-{fold}"
-    programs.trained(chosen.weft, run, "--task", "classify", "--model", model, "--train-data", *tables, "--folds", chosen.folds, "--fold", fold,
-                     "--learning-rate", 1e-3, "--epochs", chosen.epochs, "--seed", chosen.seed)
-    found = programs.weft(chosen.weft, "eval", run, "--task", "classify", "--data", *tables)
+def trained_figures(chosen, learned, scored):
+    """A model that learned from the one, scored on the other. What it makes is in chosen.out; a run that was stopped goes on."""
+    chosen.out.mkdir(parents=True, exist_ok=True)
+    tables = [write_table(chosen.out / f"{name}.tsv", found, chosen.kmer) for name, found in (("learned", learned), ("scored", scored))]
+    longest = 2 + max(len(each.bases) for each in (*learned, *scored))
+    model = programs.small_encoder(chosen, chosen.out / "model", "bert", write_tokenizer(chosen.out / "tokenizer", chosen.kmer), longest)
+    run = chosen.out / "run"
+    programs.trained(chosen.weft, run, "--task", "classify", "--model", model, "--train-data", tables[0], "--learning-rate", 1e-3,
+                     "--epochs", chosen.epochs, "--seed", chosen.seed)
+    found = programs.weft(chosen.weft, "eval", run, "--task", "classify", "--data", tables[1])
     recall = {label["label"]: label["recall"] for label in found["labels"]}
-    return found | {"sensitivity": recall["1"], "specificity": recall["0"]}
+    return {"f1": found["f1"], "sensitivity": recall["1"], "specificity": recall["0"], "accuracy": found["accuracy"], "matthews": found["matthews"]}
+
+
+def bayes_figures(learned, scored):
+    """{k: F1} of naive Bayes over runs of 2, 4 and 6 letters."""
+    found = {}
+    for k in (2, 4, 6):
+        bayes = naive_bayes.NaiveBayes(k, [each.bases for each in learned], [each.label for each in learned])
+        found[k] = naive_bayes.figures([bayes.predict(each.bases) for each in scored], [each.label for each in scored])["f1"]
+    return found
 
 
 def table(folds):
@@ -74,20 +96,30 @@ def table(folds):
     return "\n".join([*lines, "| mean | " + " | ".join(f"{mean:.4f}" for mean in means) + " |"]) + "\n"
 
 
+def other_sequences(chosen, promoters):
+    """The negatives that are given; None where they are made of the promoters."""
+    if bool(chosen.genome) != bool(chosen.regions):
+        raise SystemExit("promoters: --genome and --regions belong together: give both or neither")
+    if chosen.genome:
+        genome = regions.chromosomes(chosen.genome)
+        return regions.outside(genome, regions.read_bed(chosen.regions, genome), max(map(len, promoters)), len(promoters), chosen.seed)
+    return sequences.read(chosen.others) if chosen.others else None
+
+
 def main():
     chosen = options()
-    chosen.out.mkdir(parents=True, exist_ok=True)
-    classes = [(sequences(chosen.others), 0), (sequences(chosen.promoters), 1)]
-    tables = [write_table(chosen.out / f"{label}.tsv", bases, label, chosen.kmer) for bases, label in classes]
-    longest = 2 + max(len(sequence) for bases, _ in classes for sequence in bases)
-    tokenizer = write_tokenizer(chosen.out / "tokenizer", chosen.kmer)
-    model = programs.small_encoder(chosen, chosen.out / f"model-{chosen.seed}", "bert", tokenizer, longest)
-    folds = []
-    for fold in range(chosen.folds):
-        folds.append(fold_figures(chosen, fold, model, tables))
+    promoters = sequences.read(chosen.promoters)
+    others = other_sequences(chosen, promoters)
+    parts = sequences.folds(sequences.examples(promoters, others, chosen.made, chosen.seed), chosen.folds, chosen.seed)
+    folds, out = [], chosen.out
+    for fold, scored in enumerate(parts):
+        learned = [each for number, part in enumerate(parts) if number != fold for each in part]
+        chosen.out = out / f"fold-{chosen.seed}-{fold}"
+        counted = bayes_figures(learned, scored)
+        folds.append(trained_figures(chosen, learned, scored) | {f"naive_bayes_{k}": f1 for k, f1 in counted.items()})
         print(json.dumps({"fold": fold} | folds[-1]), flush=True)
-    (chosen.out / "results.json").write_text(json.dumps({"machine": programs.machine(), "folds": folds}, indent=2) + "\n")
-    (chosen.out / "table.md").write_text(table(folds))
+    (out / "results.json").write_text(json.dumps({"machine": programs.machine(), "folds": folds}, indent=2) + "\n")
+    (out / "table.md").write_text(table(folds))
     print(table(folds))
 
 

@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Promoters, sequences to tell them from, and folds that do not give the answer away.
+
+Two kinds of negatives are made of the promoters themselves, as DeePromoter's are (Oubounyt et al. 2019): a sequence is cut into 20 parts, of which 12
+are drawn anew and 8 stay.
+
+    uniform         drawn from A, C, G and T alike: what DeePromoter does. Its parts have another composition than a genome, so that counting letters
+                    finds them.
+    dinucleotides   drawn letter by letter, as often after each letter as in the promoter itself.
+
+A fold holds out whole groups: a promoter, all that was made of it, and its near copies with theirs.
+"""
+import bz2
+import collections
+import gzip
+import pathlib
+import random
+from typing import NamedTuple
+
+PARTS, KEPT = 20, 8
+COPY_LETTERS, COPY_SHARE = 16, 0.25
+OPENERS = {b"\x1f\x8b": gzip.open, b"BZ": bz2.open}
+
+
+class Example(NamedTuple):
+    bases: str
+    label: int
+    group: int
+
+
+def lines_of(path):
+    path = pathlib.Path(path)
+    if not path.is_file():
+        raise SystemExit(f"promoters: there is no file {path}")
+    with path.open("rb") as file:
+        opened = OPENERS.get(file.read(2), open)
+    try:
+        with opened(path, "rt", encoding="ascii") as lines:
+            return [line.strip() for line in lines]
+    except (OSError, EOFError, UnicodeDecodeError) as error:
+        raise SystemExit(f"promoters: {path} cannot be read as text: {error}") from None
+
+
+def records_of(lines, path):
+    """The records of FASTA, their lines joined."""
+    records = []
+    for number, line in enumerate(lines, 1):
+        if line.startswith(">"):
+            records.append([])
+        elif line and not records:
+            raise SystemExit(f"promoters: {path} line {number} is a sequence before the first line with '>'")
+        elif line:
+            records[-1].append(line)
+    return ["".join(record) for record in records]
+
+
+def read(path):
+    """The sequences of a FASTA file, or of a file with one a line, in capitals. SystemExit: no sequence, or another letter than IUPAC's for DNA."""
+    lines = lines_of(path)
+    fasta = any(line.startswith(">") for line in lines)
+    found = [bases.upper() for bases in (records_of(lines, path) if fasta else filter(None, lines))]
+    for number, bases in enumerate(found, 1):
+        wrong = set(bases) - set("ACGTUNRYSWKMBDHV")
+        if not bases or wrong:
+            what = repr(sorted(wrong)[0]) if wrong else "none"
+            raise SystemExit(f"promoters: {path} record {number} must be letters of DNA, found {what}")
+    if not found:
+        raise SystemExit(f"promoters: {path} holds no sequence")
+    return found
+
+
+def cut(bases):
+    """PARTS pieces whose lengths differ by one at most."""
+    ends = [len(bases) * number // PARTS for number in range(PARTS + 1)]
+    return [bases[begin:end] for begin, end in zip(ends, ends[1:])]
+
+
+def uniform(draw, before, length, counts):
+    return "".join(draw.choices("ACGT", k=length))
+
+
+def dinucleotides(draw, before, length, counts):
+    drawn = before
+    for _ in range(length):
+        following = counts.get(drawn[-1:]) or counts[""]
+        drawn += draw.choices(list(following), weights=list(following.values()))[0]
+    return drawn[len(before):]
+
+
+KINDS = {"uniform": uniform, "dinucleotides": dinucleotides}
+
+
+def letters_after(bases):
+    """How often each letter follows each letter; under "" how often there is each."""
+    counts = collections.defaultdict(collections.Counter)
+    counts[""] = collections.Counter(bases)
+    for first, second in zip(bases, bases[1:]):
+        counts[first][second] += 1
+    return counts
+
+
+def redrawn(bases, kind, draw):
+    """A negative made of a promoter: PARTS - KEPT of its parts are drawn anew."""
+    pieces, counts = cut(bases), letters_after(bases)
+    for number in sorted(draw.sample(range(PARTS), PARTS - KEPT)):
+        before = pieces[number - 1][-1:] if number else ""
+        pieces[number] = KINDS[kind](draw, before, len(pieces[number]), counts)
+    return "".join(pieces)
+
+
+def near_copies(sequences):
+    """A group's number for each sequence: two are in one where a quarter of the runs of 16 letters of the shorter one are in the other."""
+    parent = list(range(len(sequences)))
+
+    def root(number):
+        while parent[number] != number:
+            parent[number] = parent[parent[number]]
+            number = parent[number]
+        return number
+
+    holders = collections.defaultdict(list)
+    for number, bases in enumerate(sequences):
+        runs = {bases[begin:begin + COPY_LETTERS] for begin in range(len(bases) - COPY_LETTERS + 1)}
+        shared = collections.Counter(other for run in runs for other in holders[run])
+        for other, count in shared.items():
+            if count >= COPY_SHARE * min(len(runs), len(sequences[other]) - COPY_LETTERS + 1):
+                parent[root(number)] = root(other)
+        for run in runs:
+            holders[run].append(number)
+    return [root(number) for number in range(len(sequences))]
+
+
+def examples(promoters, others, kind, seed):
+    """Promoters with label 1, negatives with label 0: a promoter each of the `kind`, or `others` where it is None; with their groups."""
+    draw = random.Random(seed)
+    if kind is None:
+        groups = near_copies([*promoters, *others])
+        labels = [1] * len(promoters) + [0] * len(others)
+        return [Example(*each) for each in zip([*promoters, *others], labels, groups)]
+    found = []
+    for bases, group in zip(promoters, near_copies(promoters)):
+        found += [Example(bases, 1, group), Example(redrawn(bases, kind, draw), 0, group)]
+    return found
+
+
+def folds(found, count, seed):
+    """The examples in `count` parts of about one size, no group in two of them."""
+    groups = collections.defaultdict(list)
+    for example in found:
+        groups[example.group].append(example)
+    order = sorted(groups)
+    random.Random(seed).shuffle(order)
+    parts = [[] for _ in range(count)]
+    for group in sorted(order, key=lambda group: -len(groups[group])):
+        min(parts, key=len).extend(groups[group])
+    return parts

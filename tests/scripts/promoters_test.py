@@ -1,0 +1,141 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""examples/promoters: negatives that keep what they say they keep, folds that share no near copy, naive Bayes, and files that are none."""
+import collections
+import gzip
+import math
+import os
+import pathlib
+import random
+import sys
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(os.environ.get("WEFT_SOURCE_DIR", pathlib.Path(__file__).resolve().parents[2]))
+sys.path[:0] = [str(ROOT / "examples/promoters"), str(ROOT / "examples/science")]
+
+import naive_bayes  # noqa: E402
+import regions  # noqa: E402
+import sequences  # noqa: E402
+
+
+def any_bases(draw, length, letters="ACGT"):
+    return "".join(draw.choices(letters, k=length))
+
+
+class NegativesTest(unittest.TestCase):
+    def test_twelve_of_twenty_parts_are_new(self):
+        draw = random.Random(1)
+        for length in (300, 251, 81):
+            bases = any_bases(draw, length)
+            self.assertEqual("".join(sequences.cut(bases)), bases)
+            for kind in sequences.KINDS:
+                negative = sequences.redrawn(bases, kind, draw)
+                self.assertEqual(len(negative), length)
+                same = sum(old == new for old, new in zip(sequences.cut(bases), sequences.cut(negative)))
+                self.assertGreaterEqual(same, sequences.KEPT)
+                self.assertLess(same, sequences.KEPT + 5)
+
+    def test_dinucleotides_are_those_of_the_promoter(self):
+        """No pair of letters that it does not have; even letters have all."""
+        bases, draw = "AT" * 100, random.Random(2)
+        pairs = collections.Counter()
+        for _ in range(20):
+            negative = sequences.redrawn(bases, "dinucleotides", draw)
+            self.assertLessEqual(set(negative), {"A", "T"})
+            pairs.update(first + second for first, second in zip(negative, negative[1:]))
+        self.assertGreater((pairs["AT"] + pairs["TA"]) / sum(pairs.values()), 0.9)  # only where a part that stays begins is another pair
+        self.assertGreater(len(set(sequences.redrawn(bases, "uniform", draw))), 2)
+
+
+class FoldsTest(unittest.TestCase):
+    def test_no_group_is_in_two_folds(self):
+        draw = random.Random(3)
+        first = [any_bases(draw, 200) for _ in range(40)]
+        copies = [bases[50:] + any_bases(draw, 50) for bases in first[:10]]
+        promoters = first + copies
+        groups = sequences.near_copies(promoters)
+        self.assertEqual(groups[:10], groups[40:])
+        self.assertEqual(len(set(groups)), 40)
+        found = sequences.examples(promoters, None, "uniform", 0)
+        parts = sequences.folds(found, 5, 0)
+        self.assertEqual(sorted(map(len, parts)), [20] * 5)
+        for number, part in enumerate(parts):
+            others = {each.group for place, other in enumerate(parts) if place != number for each in other}
+            self.assertFalse(others & {each.group for each in part})
+            self.assertEqual(sum(each.label for each in part), len(part) / 2)  # each with its negative
+
+
+class NaiveBayesTest(unittest.TestCase):
+    def test_by_hand(self):
+        """Runs of one letter: A 3 and C 1 in class 1, A 1 and C 3 in class 0; one is added to each of four letters."""
+        bayes = naive_bayes.NaiveBayes(1, ["AAAC", "ACCC"], [1, 0])
+        self.assertAlmostEqual(bayes.score("A"), math.log(4 / 2))
+        self.assertAlmostEqual(bayes.score("AC"), 0.0)
+        self.assertAlmostEqual(bayes.score("G"), 0.0)
+
+    def test_even_letters_give_a_promoter_away(self):
+        """The reason for the second kind of negatives: on the first, counting is enough."""
+        draw = random.Random(5)
+        promoters = [any_bases(draw, 300, "AAATTTCG") for _ in range(400)]
+        f1 = {}
+        for kind in sequences.KINDS:
+            parts = sequences.folds(sequences.examples(promoters, None, kind, 0), 4, 0)
+            learned = [each for part in parts[1:] for each in part]
+            bayes = naive_bayes.NaiveBayes(2, [each.bases for each in learned], [each.label for each in learned])
+            f1[kind] = naive_bayes.figures([bayes.predict(each.bases) for each in parts[0]], [each.label for each in parts[0]])["f1"]
+        self.assertGreater(f1["uniform"], 0.95)
+        self.assertLess(f1["dinucleotides"], 0.7)
+
+    def test_one_class_is_refused(self):
+        with self.assertRaisesRegex(ValueError, "both classes"):
+            naive_bayes.NaiveBayes(2, ["ACGT"], [1])
+        self.assertEqual(naive_bayes.figures([0, 0], [0, 0])["f1"], 0)
+
+
+class FilesTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="weft-promoters-")
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def file(self, text, name="file"):
+        path = self.folder / name
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        return path
+
+    def test_forms(self):
+        self.assertEqual(sequences.read(self.file(">a\nAC\ngt\n\n>b\nTT\n")), ["ACGT", "TT"])
+        self.assertEqual(sequences.read(self.file("acgt\nTT\n")), ["ACGT", "TT"])
+        self.assertEqual(sequences.read(self.file(gzip.compress(b">a\nACGN\n"))), ["ACGN"])
+
+    def test_files_that_are_none(self):
+        for text, said in (("ACGT\nAC-T\n", "record 2 must be letters of DNA, found '-'"), (">a\n>b\nAC\n", "record 1 must be letters of DNA, found none"),
+                           ("AC\n>a\nAC\n", "line 1 is a sequence before"), ("", "holds no sequence"), (b"\x1f\x8bAC", "cannot be read as text"),
+                           (b"AC\xff", "cannot be read as text")):
+            with self.assertRaisesRegex(SystemExit, said):
+                sequences.read(self.file(text))
+        with self.assertRaisesRegex(SystemExit, "there is no file"):
+            sequences.read(self.folder / "nothing")
+
+    def test_regions(self):
+        genome = regions.chromosomes(self.file(">chr1 one\n" + "ACGT" * 50 + "\n>chr2\n" + "N" * 90 + "\n", "genome.fa"))
+        found = regions.read_bed(self.file("track x\nchr1\t20\t120\tname\n"), genome)
+        self.assertEqual(found, [("chr1", 20, 120)])
+        self.assertEqual({piece in genome["chr1"][120:] + "|" + genome["chr1"][:20] for piece in regions.outside(genome, found, 30, 20, 0)}, {True})
+        with self.assertRaisesRegex(SystemExit, "0 of 3 pieces of 150"):
+            regions.outside(genome, found, 150, 3, 0)
+
+    def test_regions_that_are_none(self):
+        genome = {"chr1": "ACGT" * 50}
+        for line, said in (("chr1\t0\t201", "expected begin < end <= 200, the length of chr1, found 0 and 201"), ("chr1\t9\t9", "found 9 and 9"),
+                           ("chr7\t0\t9", "no chromosome 'chr7'"), ("chr1\t-1\t9", "the begin must be a whole number, found '-1'"), ("chr1\t1", "found 2 fields"),
+                           ("chr1\t1\tx", "the end must be a whole number, found 'x'"), ("chr1 1 9", "found 1 fields")):
+            with self.assertRaisesRegex(SystemExit, f"line 2: .*{said}"):
+                regions.read_bed(self.file("chr1\t0\t9\n" + line + "\n"), genome)
+        with self.assertRaisesRegex(SystemExit, "line 3: a record needs a name of its own, found 'a'"):
+            regions.chromosomes(self.file(">a\nAC\n>a\nAC\n"))
+
+
+if __name__ == "__main__":
+    unittest.main()
