@@ -34,6 +34,9 @@ class BlockCache {
     return entries_[slot];
   }
 
+  /// Whether two tags so far apart have one slot.
+  bool share_slot(std::int64_t tag, std::int64_t other) const noexcept { return (tag - other) % slots_ == 0; }
+
  private:
   static std::int64_t slots_for(std::int64_t blocks, std::int64_t room) noexcept {
     constexpr std::int64_t kUnits = (std::int64_t{4} << 20) / static_cast<std::int64_t>(sizeof(Unit));

@@ -29,6 +29,13 @@ struct Factors {
   std::int64_t steps;  ///< in units
 };
 
+/// Products that are summed before anything becomes of them: left operands of the same rows.
+template <typename Unit>
+struct FactorList {
+  const Factors<Unit>* first;
+  std::int64_t count;
+};
+
 /// A result of `rows` rows of `vectors` vectors.
 struct Result {
   float* data;

@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "weft/kernels/fused/key_blocks.h"
+#include "weft/kernels/fused/key_run.h"
 #include "weft/kernels/fused/panels.h"
 #include "weft/kernels/fused/row_parts.h"
 #include "weft/kernels/fused/scores/distance_panel.h"
@@ -40,8 +41,8 @@ class FusedForward {
         relative_(arguments, relative_rows),
         relative_panels_(relative_.is_on() ? kTile * Packer::padded(Packer::units(arguments.head_dim)) : 0),
         output_panels_(kTile * round_up(arguments.value_dim, Isa::kLanes)),
-        scores_(kTile * kPanel),
-        pairs_(Packer::kPairs ? kTile / 2 * kPanel : 1),
+        scores_(kMostBlocks * kTile * kPanel),
+        pairs_(Packer::kPairs ? kMostBlocks * kTile / 2 * kPanel : 1),
         weights_(kTile * kTile) {}
 
   bool is_there() const noexcept {
@@ -104,8 +105,18 @@ class FusedForward {
     start();
     for (std::int64_t block = blocks.begin; block < blocks.end; ++block) {
       const std::int64_t key_block = arguments_.layout.key_block[block];
-      add_block(block, keys_.get(place.batch, key_head(), key_block), key_block * kTile);
+      if (run_.count == kMostBlocks || evicts_some(key_block)) {
+        add_run();
+      }
+      const KeyBlock<Unit>& keys = keys_.get(place.batch, key_head(), key_block);
+      if (is_whole(block, keys)) {
+        run_.add(keys, key_block);
+      } else {
+        add_run();
+        add_block(block, keys, key_block);
+      }
     }
+    add_run();
   }
 
   void start() noexcept {
@@ -123,48 +134,130 @@ class FusedForward {
     rows_.reset();
   }
 
-  void add_block(std::int64_t block, const KeyBlock<Unit>& keys, std::int64_t first_key) noexcept {
+  bool evicts_some(std::int64_t key_block) const noexcept {
+    bool evicts = false;
+    for (std::int64_t at = 0; at < run_.count; ++at) {
+      evicts = evicts || keys_.evicts(key_block, run_.key_block[at]);
+    }
+    return evicts;
+  }
+
+  // Whether every query sees every key of a block, and there are 64, all of them finite.
+  bool is_whole(std::int64_t block, const KeyBlock<Unit>& keys) const noexcept {
+    return pattern::is_full(arguments_.layout.kind[block]) && keys.keys == kTile && !has_positions(arguments_) &&
+           (keys.padded | keys.invalid_key | keys.invalid_value) == 0;
+  }
+
+  // Takes the blocks of the run in, and begins another.
+  void add_run() noexcept {
+    if (run_.count == 0) {
+      return;
+    }
+    rows_.has_edges |= low_bits(queries_);
+    for (std::int64_t query = 0; query < queries_; query += kPanel) {
+      const Panel panel = panel_of<Isa>({0, run_.count * kTile, false}, query, smaller(kPanel, queries_ - query));
+      make_scores(panel, run_);
+      add_weighted(panel, run_, false);
+    }
+    run_.count = 0;
+  }
+
+  void add_block(std::int64_t block, const KeyBlock<Unit>& keys, std::int64_t key_block) noexcept {
     BlockMask<Isa> mask(arguments_.layout, {block, queries_, keys.keys, keys.padded}, weights_.data());
     if (has_positions(arguments_)) {
-      mask.restrict_to({arguments_, {place_.batch, place_.head, first_query_}, queries_, first_key});
+      mask.restrict_to({arguments_, {place_.batch, place_.head, first_query_}, queries_, key_block * kTile});
     }
     rows_.has_edges |= mask.sees();
-    each_panel<Isa, Units>(mask, queries_, [&](const Panel& panel) { add_panel(mask, panel, keys, first_key); });
+    KeyRun<Unit> alone;
+    alone.add(keys, key_block);
+    each_panel<Isa, Units>(mask, queries_, [&](const Panel& panel) {
+      make_scores(panel, alone);
+      replace_own_scores(mask, panel, scores(panel, 0));
+      if (panel.range.is_masked) {
+        mask_scores(mask, panel, scores(panel, 0));
+      }
+      add_weighted(panel, alone, keys.invalid_value != 0);
+      if (keys.invalid_value != 0) {
+        add_values(mask, panel, keys.invalid_value, key_block * kTile);
+      }
+    });
     mark_keys(mask, keys.invalid_key);
   }
 
-  void add_panel(const BlockMask<Isa>& mask, const Panel& panel, const KeyBlock<Unit>& keys,
-                 std::int64_t first_key) noexcept {
-    const KeyRange& range = panel.range;
-    float* scores = scores_.data() + panel.lane();
+  // Those of a panel's first query and block `at` of a run.
+  float* scores(const Panel& panel, std::int64_t at) const noexcept {
+    return scores_.data() + at * kTile * kPanel + panel.lane();
+  }
+
+  // The keys of block `at` of a run that a panel sees.
+  PanelSpan span_of(const Panel& panel, const KeyRun<Unit>& run, std::int64_t at) const noexcept {
+    const std::int64_t first = at * kTile;
+    return {panel.vectors, first_query_ + panel.query, run.key_block[at] * kTile, larger(panel.range.begin - first, 0),
+            smaller(panel.range.end - first, kTile)};
+  }
+
+  // Scores with all that is added to them, [key][kPanel].
+  void make_scores(const Panel& panel, const KeyRun<Unit>& run) noexcept {
     const std::int64_t units = Packer::units(arguments_.head_dim);
-    scaled_product<Isa, Units>(
-        {keys.key.rows.from_row(range.begin), query_panels_.data() + panel.in_panels(units), kPanel, units},
-        {scores + range.begin * kPanel, kPanel, range.count(), panel.vectors}, static_cast<float>(arguments_.scale));
-    const PanelSpan span{panel.vectors, first_query_ + panel.query, first_key, range.begin, range.end};
-    if (relative_.is_on()) {
-      relative_.add(place_.head, relative_panels_.data(), panel, span, scores);
-    }
     const PanelDistances<Isa> distances(arguments_.distances);
-    if (distances.is_on()) {
-      distances.apply(place_.head, scores, span);
+    for (std::int64_t at = 0; at < run.count; ++at) {
+      const PanelSpan span = span_of(panel, run, at);
+      scaled_product<Isa, Units>(
+          {run.keys[at]->key.rows.from_row(span.begin), query_panels_.data() + panel.in_panels(units), kPanel, units},
+          {scores(panel, at) + span.begin * kPanel, kPanel, span.end - span.begin, panel.vectors},
+          static_cast<float>(arguments_.scale));
+      if (relative_.is_on()) {
+        relative_.add(place_.head, relative_panels_.data(), panel, span, scores(panel, at));
+      }
+      if (distances.is_on()) {
+        distances.apply(place_.head, scores(panel, at), span);
+      }
     }
-    replace_own_scores(mask, panel, scores);
-    update_softmax(rows_, mask, panel, scores);
+  }
+
+  // O^T = O^T factor + V^T P^T over the blocks of a run.
+  void add_weighted(const Panel& panel, const KeyRun<Unit>& run, bool keeps_weights) noexcept {
+    const Unit* probabilities = weigh(panel, run, keeps_weights);
+    Factors<Unit> factors[kMostBlocks];
+    for (std::int64_t at = 0; at < run.count; ++at) {
+      const PanelSpan span = span_of(panel, run, at);
+      factors[at] = {run.keys[at]->value.columns.from_step(span.begin / Units::kPerUnit),
+                     probabilities + at * (kTile / Units::kPerUnit) * kPanel, kPanel,
+                     Packer::units(span.end - span.begin)};
+    }
+    const Result result{output_at(panel.query, 0), kPanel, arguments_.value_dim, panel.vectors};
+    if constexpr (Units::kTiled) {  // then the sums go from and to the tiles without a stage
+      if (!rows_.is_rescaled(panel.query, panel.vectors)) {
+        return summed_products<Isa, Units>({factors, run.count}, result, Added<Isa>{});
+      }
+    }
+    summed_products<Isa, Units>({factors, run.count}, result, Rescaled<Isa>{rows_.factor + panel.query});
+  }
+
+  // Takes the scores of a panel into the softmax; returns what dropout leaves of exp(score - maximum), as an operand.
+  // `keeps_weights` keeps these numbers in place of the scores.
+  const Unit* weigh(const Panel& panel, const KeyRun<Unit>& run, bool keeps_weights) noexcept {
     const PanelDropout<Isa> dropout(arguments_.dropout, place_.batch, place_.head);
-    if (dropout.is_on()) {
+    if constexpr (Packer::kPairs) {
+      if (!dropout.is_on() && !keeps_weights) {
+        update_softmax(rows_, panel, scores(panel, 0),
+                       [&](const ScoreColumn<Isa>& column, typename Isa::Vector maximum, std::int64_t vector) {
+                         return column.template paired_exponentials<Units>(maximum,
+                                                                           pairs_.data() + vector * Isa::kLanes);
+                       });
+        return pairs_.data();
+      }
+    }
+    update_softmax(rows_, panel, scores(panel, 0),
+                   [](const ScoreColumn<Isa>& column, typename Isa::Vector maximum, std::int64_t) {
+                     return column.exponentials(maximum);
+                   });
+    for (std::int64_t at = 0; at < run.count && dropout.is_on(); ++at) {
       PanelBits<Isa> kept;
-      dropout.draw(span, kept);
-      dropout.apply(scores, span, kept);
+      dropout.draw(span_of(panel, run, at), kept);
+      dropout.apply(scores(panel, at), span_of(panel, run, at), kept);
     }
-    const Unit* probabilities = pair_keys<Isa, Units>(scores, pairs_.data(), range, panel.vectors);
-    product<Isa, Units>({keys.value.columns.from_step(range.begin / Units::kPerUnit), probabilities, kPanel,
-                         Packer::units(range.count())},
-                        {output_at(panel.query, 0), kPanel, arguments_.value_dim, panel.vectors},
-                        Rescaled<Isa>{rows_.factor + panel.query});
-    if (keys.invalid_value != 0) {
-      add_values(mask, panel, keys.invalid_value, first_key);
-    }
+    return pair_keys<Isa, Units>(scores(panel, 0), pairs_.data(), panel.range, panel.vectors);
   }
 
   // A row that attends to a key with NaN or infinity has no finite answer.
@@ -254,10 +347,11 @@ class FusedForward {
   RelativePanel<Isa, Storage> relative_;
   Buffer<Isa, Unit> relative_panels_;  // as query_panels_
   Buffer<Isa, float> output_panels_;   // [panel][value_dim][kPanel]
-  Buffer<Isa, float> scores_;          // [key][kPanel]
+  Buffer<Isa, float> scores_;          // [key of a run][kPanel]
   Buffer<Isa, Unit> pairs_;            // [pair of keys][kPanel]
   Buffer<Isa, float> weights_;
   SoftmaxRows<Isa> rows_;
+  KeyRun<Unit> run_;
   QueryPlace place_{};
   std::int64_t first_query_ = 0;
   std::int64_t queries_ = 0;

@@ -47,6 +47,11 @@ class KeyBlocks {
     return cache_.get(tag, [&](KeyBlock<Unit>& block, Unit* room) { fill(block, room, {batch, key_head, key_block}); });
   }
 
+  /// Whether getting a block of the same head invalidates another one.
+  bool evicts(std::int64_t key_block, std::int64_t other) const noexcept {
+    return key_block != other && cache_.share_slot(key_block, other);
+  }
+
  private:
   // `at.row` counts blocks.
   void fill(KeyBlock<Unit>& block, Unit* room, const RowIndex& at) const noexcept {

@@ -16,8 +16,8 @@ namespace weft::kernels {
 /// kRows x kVectors sums in registers over all steps. Without the pragmas GCC 12 keeps the sums in memory: a third of
 /// the speed.
 template <class Isa, class Units, int kRows, int kVectors, class Finish>
-[[gnu::always_inline]] inline void product_tile(const Factors<typename Units::Unit>& factors, float* result,
-                                                std::int64_t result_stride, std::int64_t column,
+[[gnu::always_inline]] inline void product_tile(const FactorList<typename Units::Unit>& list, std::int64_t first_row,
+                                                const Result& result, std::int64_t column,
                                                 const Finish& finish) noexcept {
   typename Isa::Vector sums[kRows][kVectors];
 #pragma GCC unroll 8
@@ -27,65 +27,73 @@ template <class Isa, class Units, int kRows, int kVectors, class Finish>
       sums[row][vector] = Isa::zero();
     }
   }
-  const typename Units::Unit* left = factors.left.data;
-  const typename Units::Unit* right = factors.right + column;
-  for (std::int64_t step = 0; step < factors.steps; ++step) {
-    typename Units::Packed columns[kVectors];
-#pragma GCC unroll 2
-    for (int vector = 0; vector < kVectors; ++vector) {
-      columns[vector] = Units::load(right + vector * Isa::kLanes);
-    }
-#pragma GCC unroll 8
-    for (int row = 0; row < kRows; ++row) {
-      const typename Units::Packed spread = Units::spread(left + row * factors.left.row_stride);
+  for (std::int64_t at = 0; at < list.count; ++at) {
+    const Factors<typename Units::Unit>& factors = list.first[at];
+    const typename Units::Unit* left = factors.left.data + first_row * factors.left.row_stride;
+    const typename Units::Unit* right = factors.right + column;
+    for (std::int64_t step = 0; step < factors.steps; ++step) {
+      typename Units::Packed columns[kVectors];
 #pragma GCC unroll 2
       for (int vector = 0; vector < kVectors; ++vector) {
-        sums[row][vector] = Units::multiply_add(spread, columns[vector], sums[row][vector]);
+        columns[vector] = Units::load(right + vector * Isa::kLanes);
       }
+#pragma GCC unroll 8
+      for (int row = 0; row < kRows; ++row) {
+        const typename Units::Packed spread = Units::spread(left + row * factors.left.row_stride);
+#pragma GCC unroll 2
+        for (int vector = 0; vector < kVectors; ++vector) {
+          sums[row][vector] = Units::multiply_add(spread, columns[vector], sums[row][vector]);
+        }
+      }
+      left += factors.left.step_stride;
+      right += factors.right_stride;
     }
-    left += factors.left.step_stride;
-    right += factors.right_stride;
   }
 #pragma GCC unroll 8
   for (int row = 0; row < kRows; ++row) {
 #pragma GCC unroll 2
     for (int vector = 0; vector < kVectors; ++vector) {
-      finish(result + row * result_stride + column + vector * Isa::kLanes, column + vector * Isa::kLanes,
-             sums[row][vector]);
+      const std::int64_t lane = column + vector * Isa::kLanes;
+      finish(result.data + (first_row + row) * result.row_stride + lane, lane, sums[row][vector]);
     }
   }
 }
 
-/// All rows of `kVectors` vectors from `column` on: blocks of kRows, then the rest by halves.
+/// All rows from `row` on of `kVectors` vectors from `column` on: blocks of kRows, then the rest by halves.
 template <class Isa, class Units, int kRows, int kVectors, class Finish>
-[[gnu::always_inline]] inline void product_columns(Factors<typename Units::Unit> factors, Result result,
-                                                   std::int64_t column, const Finish& finish) noexcept {
-  while (result.rows >= kRows) {
-    product_tile<Isa, Units, kRows, kVectors>(factors, result.data, result.row_stride, column, finish);
-    factors.left.data += kRows * factors.left.row_stride;
-    result.data += kRows * result.row_stride;
-    result.rows -= kRows;
+[[gnu::always_inline]] inline void product_columns(const FactorList<typename Units::Unit>& list, std::int64_t row,
+                                                   const Result& result, std::int64_t column,
+                                                   const Finish& finish) noexcept {
+  for (; row + kRows <= result.rows; row += kRows) {
+    product_tile<Isa, Units, kRows, kVectors>(list, row, result, column, finish);
   }
   if constexpr (kRows > 1) {
-    if (result.rows > 0) {
-      product_columns<Isa, Units, kRows / 2, kVectors>(factors, result, column, finish);
+    if (row < result.rows) {
+      product_columns<Isa, Units, kRows / 2, kVectors>(list, row, result, column, finish);
     }
   }
 }
 
 template <class Isa, class Units, class Finish>
-void product(const Factors<typename Units::Unit>& factors, const Result& result, const Finish& finish) noexcept {
+void summed_products(const FactorList<typename Units::Unit>& list, const Result& result,
+                     const Finish& finish) noexcept {
   if constexpr (Units::kTiled) {
-    tile_product<Isa, Units>(factors, result, finish);
+    tile_product<Isa, Units>(list, result, finish);
   } else {
     std::int64_t vector = 0;
     for (; vector + 2 <= result.vectors; vector += 2) {
-      product_columns<Isa, Units, Isa::kProductRows, 2>(factors, result, vector * Isa::kLanes, finish);
+      product_columns<Isa, Units, Isa::kProductRows, 2>(list, 0, result, vector * Isa::kLanes, finish);
     }
     if (vector < result.vectors) {
-      product_columns<Isa, Units, Isa::kProductRows, 1>(factors, result, vector * Isa::kLanes, finish);
+      product_columns<Isa, Units, Isa::kProductRows, 1>(list, 0, result, vector * Isa::kLanes, finish);
     }
   }
+}
+
+template <class Isa, class Units, class Finish>
+[[gnu::always_inline]] inline void product(const Factors<typename Units::Unit>& factors, const Result& result,
+                                           const Finish& finish) noexcept {
+  summed_products<Isa, Units>({&factors, 1}, result, finish);
 }
 
 /// result = scale * left right, in sums of at most 128 steps: one of 256 would be off by 1.4 times as much.
@@ -96,9 +104,9 @@ void scaled_product(Factors<typename Units::Unit> factors, const Result& result,
   factors.steps = smaller(steps, kMostSteps);
   product<Isa, Units>(factors, result, Scaled<Isa>{Isa::set(scale)});
   if (steps > kMostSteps) {
-    product<Isa, Units>({factors.left.from_step(kMostSteps), factors.right + kMostSteps * factors.right_stride,
-                         factors.right_stride, steps - kMostSteps},
-                        result, ScaledAdded<Isa>{Isa::set(scale)});
+    factors = {factors.left.from_step(kMostSteps), factors.right + kMostSteps * factors.right_stride,
+               factors.right_stride, steps - kMostSteps};
+    product<Isa, Units>(factors, result, ScaledAdded<Isa>{Isa::set(scale)});
   }
 }
 

@@ -36,11 +36,18 @@ class TileSums {
     });
   }
 
-  /// Adds the products of all steps, for the columns from `right` on.
-  [[gnu::always_inline]] static void add(const Factors<Unit>& factors, const Unit* right) noexcept {
+  /// Adds the products of all steps, for the rows and columns from those on.
+  [[gnu::always_inline]] static void add(const FactorList<Unit>& list, std::int64_t row, std::int64_t column) noexcept {
+    for (std::int64_t at = 0; at < list.count; ++at) {
+      add(list.first[at], list.first[at].left.from_row(row).data, list.first[at].right + column);
+    }
+  }
+
+ private:
+  [[gnu::always_inline]] static void add(const Factors<Unit>& factors, const Unit* rows, const Unit* right) noexcept {
     const std::int64_t left_stride = factors.left.row_stride;
     for (std::int64_t step = 0; step < factors.steps; step += kTileRows) {
-      const Unit* left = factors.left.data + step;
+      const Unit* left = rows + step;
       Tiles::template load<4>(left, left_stride * kUnitBytes);
       if constexpr (kRows == 2) {
         Tiles::template load<5>(left + kTileRows * left_stride, left_stride * kUnitBytes);
@@ -55,7 +62,6 @@ class TileSums {
     }
   }
 
- private:
   template <int kRow, int kColumn>
   static constexpr int kSum = kRow * 2 + kColumn;
 
@@ -76,50 +82,49 @@ class TileSums {
 
 /// One block of sums: added in place where that is all that becomes of them and all rows exist, else by way of a stage.
 template <class Isa, class Units, int kRows, int kColumns, class Finish>
-[[gnu::always_inline]] inline void tile_block(const Factors<typename Units::Unit>& factors, const Result& result,
-                                              std::int64_t column, const Finish& finish) noexcept {
+[[gnu::always_inline]] inline void tile_block(const FactorList<typename Units::Unit>& list, std::int64_t first_row,
+                                              const Result& result, std::int64_t column,
+                                              const Finish& finish) noexcept {
   using Sums = TileSums<Isa, Units, kRows, kColumns>;
-  const typename Units::Unit* right = factors.right + column;
-  if (std::is_same_v<Finish, Added<Isa>> && result.rows >= kRows * kTileRows) {
-    Sums::load(result.data + column, result.row_stride);
-    Sums::add(factors, right);
-    return Sums::store(result.data + column, result.row_stride);
+  float* to = result.data + first_row * result.row_stride + column;
+  if (std::is_same_v<Finish, Added<Isa>> && result.rows - first_row >= kRows * kTileRows) {
+    Sums::load(to, result.row_stride);
+    Sums::add(list, first_row, column);
+    return Sums::store(to, result.row_stride);
   }
   alignas(64) float stage[kRows * kTileRows][kColumns * kTileRows];
   Sums::zero();
-  Sums::add(factors, right);
+  Sums::add(list, first_row, column);
   Sums::store(stage[0], kColumns * kTileRows);
-  for (std::int64_t row = 0; row < smaller(result.rows, kRows * kTileRows); ++row) {
+  for (std::int64_t row = 0; row < smaller(result.rows - first_row, kRows * kTileRows); ++row) {
     for (std::int64_t lane = 0; lane < kColumns * kTileRows; lane += Isa::kLanes) {
-      finish(result.data + row * result.row_stride + column + lane, column + lane, Isa::load(stage[row] + lane));
+      finish(to + row * result.row_stride + lane, column + lane, Isa::load(stage[row] + lane));
     }
   }
 }
 
 /// All rows of kColumns tiles from `column` on.
 template <class Isa, class Units, int kColumns, class Finish>
-[[gnu::always_inline]] inline void tile_columns(Factors<typename Units::Unit> factors, Result result,
+[[gnu::always_inline]] inline void tile_columns(const FactorList<typename Units::Unit>& list, const Result& result,
                                                 std::int64_t column, const Finish& finish) noexcept {
-  while (result.rows > kTileRows) {
-    tile_block<Isa, Units, 2, kColumns>(factors, result, column, finish);
-    factors.left.data += 2 * kTileRows * factors.left.row_stride;
-    result.data += 2 * kTileRows * result.row_stride;
-    result.rows -= 2 * kTileRows;
+  std::int64_t row = 0;
+  for (; row + kTileRows < result.rows; row += 2 * kTileRows) {
+    tile_block<Isa, Units, 2, kColumns>(list, row, result, column, finish);
   }
-  if (result.rows > 0) {
-    tile_block<Isa, Units, 1, kColumns>(factors, result, column, finish);
+  if (row < result.rows) {
+    tile_block<Isa, Units, 1, kColumns>(list, row, result, column, finish);
   }
 }
 
 template <class Isa, class Units, class Finish>
-void tile_product(const Factors<typename Units::Unit>& factors, const Result& result, const Finish& finish) noexcept {
+void tile_product(const FactorList<typename Units::Unit>& list, const Result& result, const Finish& finish) noexcept {
   static_assert(Isa::kLanes == kTileRows, "a vector is a row of a tile");
   std::int64_t vector = 0;
   for (; vector + 2 <= result.vectors; vector += 2) {
-    tile_columns<Isa, Units, 2>(factors, result, vector * Isa::kLanes, finish);
+    tile_columns<Isa, Units, 2>(list, result, vector * Isa::kLanes, finish);
   }
   if (vector < result.vectors) {
-    tile_columns<Isa, Units, 1>(factors, result, vector * Isa::kLanes, finish);
+    tile_columns<Isa, Units, 1>(list, result, vector * Isa::kLanes, finish);
   }
 }
 

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// Key blocks that are taken together: rows of more blocks than a run holds, runs that something ends, and blocks that
+// share a slot of the cache.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/exact_case.h"
+#include "kernels/kernel_variants.h"
+
+namespace weft::test {
+namespace {
+
+using kernels::DType;
+
+class KeyRuns : public ::testing::TestWithParam<KernelVariant> {
+ protected:
+  void SetUp() override {
+    if (!kernels::is_available(GetParam().isa)) {
+      GTEST_SKIP() << "this machine has no " << kernels::to_string(GetParam().isa);
+    }
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(, KeyRuns, ::testing::ValuesIn(kernel_variants()),
+                         [](const auto& info) { return info.param.name; });
+
+int every_edge(std::int64_t, std::int64_t, std::int64_t) { return 1; }
+
+// Nine whole blocks and five keys more.
+constexpr Shape kLongRow{1, 1, 1, 70, 9 * 64 + 5, 24, 40, {64, 64}};
+
+template <typename Case>
+void expect_long_rows(const KernelVariant& variant, DType dtype, const Bounds& bounds) {
+  for (int what = 0; what < 4; ++what) {
+    SCOPED_TRACE(what);
+    Case call(kLongRow, every_edge, 7, dtype);
+    variant.use_for(call);
+    if (what == 1) {
+      call.dropout = {0.2F, 11, 1};
+    }
+    if (what == 2) {
+      call.slopes = {0.01F};
+    }
+    if (what == 3) {  // the third block is padded in part, the sixth wholly
+      call.keep.assign(static_cast<std::size_t>(kLongRow.key_length), 1);
+      call.keep[2 * 64 + 9] = 0;
+      std::fill_n(call.keep.begin() + std::ptrdiff_t{5} * 64, 64, std::uint8_t{0});
+    }
+    if (variant.runs(call)) {
+      expect_agreement(call, bounds);
+    }
+  }
+}
+
+TEST_P(KeyRuns, LongRowsEqualFloat64) {
+  expect_long_rows<Float32Case>(GetParam(), DType::kFloat32, {2e-6, 1e-5});
+  expect_long_rows<BFloat16Case>(GetParam(), DType::kBFloat16, {1.0 / 128, 1.0 / 50});
+}
+
+TEST_P(KeyRuns, AMaximumThatGrowsFromRunToRun) {
+  for (const double step : {-0.02, 0.02}) {  // it never moves after the first run, or moves with each
+    Float32Case call(kLongRow, every_edge, 8, DType::kFloat32);
+    BFloat16Case rounded(kLongRow, every_edge, 8, DType::kBFloat16);
+    for (std::int64_t key = 0; key < kLongRow.key_length; ++key) {
+      call.key.set(0, 0, key, 0, step * static_cast<double>(key));
+      rounded.key.set(0, 0, key, 0, step * static_cast<double>(key));
+    }
+    for (std::int64_t query = 0; query < kLongRow.query_length; ++query) {
+      call.query.set(0, 0, query, 0, 2);
+      rounded.query.set(0, 0, query, 0, 2);
+    }
+    GetParam().use_for(call);
+    GetParam().use_for(rounded);
+    if (GetParam().runs(call)) {
+      expect_agreement(call, {6e-6, 3e-5});
+    }
+    if (GetParam().runs(rounded)) {
+      expect_agreement(rounded, {1.0 / 64, 1.0 / 25});
+    }
+  }
+}
+
+TEST_P(KeyRuns, BlocksOfOneSlotAreNotTakenTogether) {
+  // A cache of 4 MB has 32 slots for blocks of this width: the first and the last block share one.
+  const auto ends = [](std::int64_t, std::int64_t, std::int64_t key) {
+    return key < 64 || (key >= 31 * 64 && key < 33 * 64) ? 1 : 0;
+  };
+  Float32Case call({1, 1, 1, 8, 33 * 64, 256, 256, {64, 64}}, ends, 3, DType::kFloat32);
+  GetParam().use_for(call);
+  if (GetParam().runs(call)) {
+    call.scale = 0.0625;
+    expect_agreement(call, {2e-6, 1e-5});
+  }
+}
+
+}  // namespace
+}  // namespace weft::test
