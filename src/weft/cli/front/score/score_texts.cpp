@@ -88,8 +88,9 @@ ScoreConfig ScoreFlags::config(const std::string& command) const {
   if (config.confidence && config.sentence_level) {
     throw UsageError("--confidence is for all texts together, --sentence-level for each by itself");
   }
-  if (given.contains("samples") && !config.confidence) {
-    throw UsageError("--samples is for an interval", "give --confidence");
+  if (given.contains("samples") && !config.confidence && !metric_given.contains("baseline")) {
+    throw UsageError("--samples is for an interval, or a comparison of two systems",
+                     "give --confidence, or of BLEU --baseline FILE");
   }
   return config;
 }

@@ -35,7 +35,8 @@ struct ScoreConfig {
                 "column or JSON field of the text; without it text, sentence, sequence, review or content"});
     visit(Field{"confidence", &C::confidence,
                 "give a 95% interval too, from sentences drawn again and again with the seed 12345"});
-    visit(Field{"samples", &C::samples, "with --confidence: how often all sentences are drawn"}.range(2, 1 << 24));
+    visit(Field{"samples", &C::samples, "with --confidence or --baseline: how often all sentences are drawn"}.range(
+        2, 1 << 24));
     visit(Field{"sentence_level", &C::sentence_level, "a line for each text by itself, in their order"});
   }
 };
