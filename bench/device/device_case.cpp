@@ -14,6 +14,7 @@
 
 #include "weft/kernels/cuda/plan.h"
 #include "weft/kernels/cuda/workspace.h"
+#include "weft/kernels/dropout.h"
 #include "weft/pattern/pattern.h"
 
 namespace {
@@ -191,6 +192,7 @@ struct WeftCase {
     }
     call.is_aligned = weft::kernels::cuda::has_aligned_rows(call.attention, call.gradients);
     call.draws = weft::kernels::cuda::draws_of(call.attention.dropout);
+    call.is_tf32 = shape.is_tf32 != 0;
     call.rows = list(rows);
     call.columns = list(columns);
     call.has_weights = counts.weighted > 0;
@@ -269,6 +271,22 @@ const char* weft_case_multiplicity(const char* expression, std::int64_t heads, s
       }
     }
   });
+}
+
+void weft_case_kept(const WeftCaseShape* shape, std::uint8_t* to) {
+  weft::kernels::Dropout dropout;
+  dropout.probability = shape->dropout;
+  dropout.seed = shape->seed;
+  for (std::int64_t batch = 0; batch < shape->batch; ++batch) {
+    for (std::int64_t head = 0; head < shape->heads; ++head) {
+      for (std::int64_t query = 0; query < shape->queries; ++query) {
+        weft::kernels::DropoutRow row(dropout, batch, head, query);
+        for (std::int64_t key = 0; key < shape->keys; ++key) {
+          *to++ = row.keeps(key) ? 1 : 0;
+        }
+      }
+    }
+  }
 }
 
 const char* weft_case_blocks(const char* expression, std::int64_t heads, std::int64_t queries, std::int64_t keys,

@@ -13,6 +13,7 @@ struct WeftCaseShape {
   std::int32_t dtype;  ///< kernels::DType
   float dropout;       ///< the probability; 0: none
   std::uint64_t seed;
+  std::int32_t is_tf32;  ///< not 0: float32 may be multiplied as TF32
 };
 
 /// A tensor of four dimensions, whose last is contiguous.
@@ -54,6 +55,9 @@ const void* weft_case_call(WeftCase* opened, const WeftCaseTensors* tensors, voi
 /// Null, or what is wrong.
 const char* weft_case_multiplicity(const char* expression, std::int64_t heads, std::int64_t queries, std::int64_t keys,
                                    std::uint8_t* to);
+
+/// Which scores of a call stay under its dropout, as a CPU draws them: [batch][heads][queries][keys], 1 or 0.
+void weft_case_kept(const WeftCaseShape* shape, std::uint8_t* to);
 
 /// Blocks of `tile` queries by `tile` keys: 0 none, 1 some edges, 2 all, as [heads][queries / tile][keys / tile].
 const char* weft_case_blocks(const char* expression, std::int64_t heads, std::int64_t queries, std::int64_t keys,

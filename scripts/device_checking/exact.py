@@ -11,7 +11,8 @@ from . import library as kernels
 
 # The largest error that is allowed, relative to the norm of what is right, whatever PyTorch has: rounding of the result to the dtype and of the
 # weights before the second product (half a unit each), and a quarter of that again for sums. Gradients have one product more.
-MOST = {"bfloat16": (4e-3, 6e-3), "float16": (6e-4, 9e-4), "float32": (2e-6, 6e-6)}
+MOST = {"bfloat16": (4e-3, 6e-3), "float16": (6e-4, 9e-4), "float32": (2e-6, 6e-6),
+        "tf32": (2e-3, 4e-3)}  # factors of 11 bits, cut and not rounded, in both products
 # Ours over PyTorch's: the same up to the order of sums.
 OVER_RIVAL = 1.1
 RESULTS = ("output", "dQ", "dK", "dV")
@@ -29,17 +30,26 @@ class Call:
     value_dim: int = 64
     has_padding: bool = False
     is_by_rows: bool = False  # [B, N, H, D] in memory
+    dropout: float = 0.0  # with the draws of the CPU
+    is_tf32: bool = False  # float32 multiplied with 11 bits
 
     def __str__(self):
         return (f"{self.expression} {self.dtype} B{self.batch} H{self.heads}/{self.key_heads} N{self.length} D{self.head_dim}/{self.value_dim}"
-                f"{' padded' if self.has_padding else ''}{' by rows' if self.is_by_rows else ''}")
+                f"{' padded' if self.has_padding else ''}{' by rows' if self.is_by_rows else ''}"
+                f"{f' dropout {self.dropout}' if self.dropout else ''}{' as TF32' if self.is_tf32 else ''}")
+
+    def most(self):
+        return MOST["tf32" if self.is_tf32 else self.dtype]
 
 
 def named_calls(is_small):
     """Those of which each has something of its own: dtypes, widths, tails, grouped heads, empty rows, weights, long rows, padding, strides."""
     length = 130 if is_small else 1000
-    for dtype in MOST:
+    for dtype in ("bfloat16", "float16", "float32"):
         yield Call("window(64)", dtype, length=length)
+    for dtype in ("bfloat16", "float32"):
+        yield Call("window(64) | global(2)", dtype, length=length, dropout=0.25, batch=2)
+    yield Call("window(64)", "float32", length=length, is_tf32=True)
     yield Call("full", length=length)
     yield Call("causal & window(left=70)", heads=4, key_heads=2, length=length)
     yield Call("bigbird(block=16, window=3, random=1, plan=\"uniform\")", length=length, batch=2, has_padding=True)
@@ -64,7 +74,7 @@ def random_calls(seed, is_small):
         size = draw.randint(1, 200)
         expression = draw.choice((f"window({size})", f"causal & window(left={size})", f"window({size}) | global({draw.randint(1, 70)})", "full",
                                   f"causal & stride({draw.randint(2, 9)})", f"segment({size})", f"window({size}, dilation=3)"))
-        yield Call(expression, draw.choice(tuple(MOST)), draw.choice((1, 2)), key_heads * draw.choice((1, 3)), key_heads, length, width,
+        yield Call(expression, draw.choice(("bfloat16", "float16", "float32")), draw.choice((1, 2)), key_heads * draw.choice((1, 3)), key_heads, length, width,
                    draw.choice((width, 64)), draw.random() < 0.3, draw.random() < 0.3)
 
 
@@ -92,8 +102,8 @@ def edges_of(inputs, counts):
     return seen if inputs.key_keep is None else seen * inputs.key_keep[:, None, None, :]
 
 
-def reference(inputs, counts):
-    """[output, dQ, dK, dV] of dense attention in float64; rows without edges are zeros."""
+def reference(inputs, counts, kept=None):
+    """[output, dQ, dK, dV] of dense attention in float64; rows without edges are zeros. `kept` [B, H, Q, K]: what each weight is multiplied with."""
     leaves = inputs.leaves(torch.float64)
     groups = inputs.query.shape[1] // inputs.key.shape[1]
     key, value = (of.repeat_interleave(groups, 1) for of in leaves[1:])
@@ -101,7 +111,8 @@ def reference(inputs, counts):
     has_edges = seen.sum(-1, keepdim=True) > 0
     scores = leaves[0] @ key.transpose(2, 3) * kernels.scale_of(inputs.query) + seen.log()
     weights = torch.where(has_edges, scores, 0).softmax(-1)
-    output = torch.where(has_edges, weights, 0) @ value
+    weights = torch.where(has_edges, weights, 0)
+    output = (weights if kept is None else weights * kept) @ value
     output.backward(inputs.output_gradient.double())
     return [output.detach(), *(of.grad for of in leaves)]
 
@@ -129,12 +140,13 @@ def check(library, call, device, seed):
     """{"call", "errors" of output, dQ, dK, dV, "rival", "wrong": what is wrong or None}."""
     inputs = inputs_of(call, device, seed)
     counts = library.multiplicity(call.expression, call.heads, call.length, call.length)
-    case = kernels.Case(library, call.expression, inputs)
+    case = kernels.Case(library, call.expression, inputs, call.dropout, call.is_tf32)
+    kept = case.kept().double() / (1 - call.dropout) if call.dropout else None
     found = [case.forward().clone(), *(of.clone() for of in case.backward())]
     again = [case.forward(), *case.backward()]
-    right = reference(inputs, counts)
+    right = reference(inputs, counts, kept)
     errors = [error(*pair) for pair in zip(found, right)]
-    theirs = rival(inputs, counts)
+    theirs = None if call.dropout else rival(inputs, counts)
     theirs = None if theirs is None else [error(*pair) for pair in zip(theirs, right)]
     wrong = verdict(call, errors, theirs)
     for name, first, second in zip(RESULTS, found, again):
@@ -144,7 +156,7 @@ def check(library, call, device, seed):
 
 
 def verdict(call, errors, theirs):
-    most = MOST[call.dtype]
+    most = call.most()
     for at, (name, of) in enumerate(zip(RESULTS, errors)):
         if not of <= most[at > 0]:
             return f"{name} is off by {of:.2e}, at most {most[at > 0]:.0e} is right"
@@ -177,7 +189,7 @@ def run(library, device, say, deadline, is_small):
     say({"part": "exact", **not_finite(library, device)})
     counted = wrong = 0
     for seed, call in enumerate(itertools.chain(named_calls(is_small), random_calls(1, is_small))):
-        if time.monotonic() > deadline or (is_small and counted >= 12):
+        if time.monotonic() > deadline or (is_small and counted >= 15):
             break
         found = check(library, call, device, seed)
         counted += 1

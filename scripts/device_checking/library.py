@@ -7,12 +7,13 @@ import math
 import torch
 
 DTYPES = {"float32": 0, "bfloat16": 2, "float16": 3}  # kernels::DType
+SEED = 11  # of dropout
 _ALIGNED = 256
 
 
 class Shape(ctypes.Structure):
     _fields_ = [*((name, ctypes.c_int64) for name in ("batch", "heads", "key_heads", "queries", "keys", "head_dim", "value_dim")),
-                ("dtype", ctypes.c_int32), ("dropout", ctypes.c_float), ("seed", ctypes.c_uint64)]
+                ("dtype", ctypes.c_int32), ("dropout", ctypes.c_float), ("seed", ctypes.c_uint64), ("is_tf32", ctypes.c_int32)]
 
 
 class Tensor(ctypes.Structure):
@@ -47,6 +48,7 @@ class Library:
             ("weft_case_room_bytes", size, [address, ctypes.POINTER(Tensors), ctypes.c_int]),
             ("weft_case_call", address, [address, ctypes.POINTER(Tensors), address, ctypes.c_int]),
             ("weft_case_multiplicity", text, [text, size, size, size, address]),
+            ("weft_case_kept", None, [ctypes.POINTER(Shape), address]),
             ("weft_case_blocks", text, [text, size, size, size, ctypes.c_int32, address]),
             ("weft_case_call_bytes", ctypes.c_ulong, []),
         ):
@@ -96,11 +98,13 @@ class Inputs:
 class Case:
     """An expression at fixed sizes with its tables on the device of `inputs`, and calls with these."""
 
-    def __init__(self, library, expression, inputs):
+    def __init__(self, library, expression, inputs, dropout=0.0, is_tf32=False):
         query, key, value = inputs.query, inputs.key, inputs.value
         self.library, self.device, self.inputs = library, query.device, inputs
         batch, heads, queries, head_dim = query.shape
-        shape = Shape(batch, heads, key.shape[1], queries, key.shape[2], head_dim, value.shape[3], DTYPES[str(query.dtype).removeprefix("torch.")])
+        shape = Shape(batch, heads, key.shape[1], queries, key.shape[2], head_dim, value.shape[3], DTYPES[str(query.dtype).removeprefix("torch.")],
+                      dropout, SEED, is_tf32)  # fmt: skip
+        self.shape = shape
         self.opened = library.cases.weft_case_open(expression.encode(), ctypes.byref(shape))
         if not self.opened:
             raise Problem(library.cases.weft_case_problem().decode())
@@ -141,6 +145,13 @@ class Case:
         call = self.library.cases.weft_case_call(self.opened, ctypes.byref(tensors), self.rooms[is_backward].data_ptr(), is_backward)
         stream = torch.cuda.current_stream().cuda_stream if self.device.type == "cuda" else None
         self.library._check(function(call, stream))
+
+    def kept(self):
+        """uint8 [B, heads, queries, keys]: 1 where a score stays under the call's dropout, as a CPU draws it."""
+        shape = self.shape
+        found = torch.empty(shape.batch, shape.heads, shape.queries, shape.keys, dtype=torch.uint8)
+        self.library.cases.weft_case_kept(ctypes.byref(shape), found.data_ptr())
+        return found.to(self.device)
 
     def forward(self):
         self._run(self.library.kernels.weft_cuda_forward, 0)

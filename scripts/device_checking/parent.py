@@ -100,7 +100,8 @@ class Check:
     def start(self):
         """The parts, those of most worth first, each with the seconds of its turn and those that it may load until."""
         if self.options.emulated:
-            return [(self.part("exact"), 300, 600), (self.part("speed"), 300, 600), (self.part("flex", "window", 128), 300, 600)]
+            return [(self.part("exact"), 300, 600), (self.part("speed"), 300, 600), (self.part("flex", "window", 128), 300, 600),
+                    (self.part("models"), 300, 600), (self.part("steps"), 300, 600)]  # fmt: skip
         parts = [(self.part("exact"), 25, 60)]
         sanitizer = shutil.which("compute-sanitizer")
         if sanitizer:
@@ -110,6 +111,7 @@ class Check:
         parts.append((self.part("speed"), 15, 60))
         parts.extend((self.part("flex", timed.name, block), 8, 80) for timed in patterns.TIMED for block in timed.flex_blocks)
         parts.append((self.part("models"), 30, 90))
+        parts.append((self.part("steps"), 40, 100))
         return parts
 
     def run(self):

@@ -106,6 +106,14 @@ def models(options):
     of.run(device, say, options.emulated)
 
 
+def steps(options):
+    _, device = load(options)
+    from . import steps as of
+
+    turn()
+    of.run(device, say, options.emulated)
+
+
 def small(options):
     """A few calls for compute-sanitizer, which makes each a hundred times slower."""
     library, device = load(options)
@@ -117,4 +125,4 @@ def small(options):
             say({"part": "sanitizer", **checks.check(library, call, device, seed)})
 
 
-PARTS = {"exact": exact, "speed": speed, "flex": flex, "models": models, "sanitizer": small}
+PARTS = {"exact": exact, "speed": speed, "flex": flex, "models": models, "steps": steps, "sanitizer": small}

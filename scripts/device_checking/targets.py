@@ -29,6 +29,9 @@ TARGETS = (
 )
 # Of whole models at 4,096 tokens: transformers' time of a forward pass over ours.
 MODEL_FORWARD = 6.0
+# Of a training step of whole models at 4,096 tokens: transformers' time over ours, and its memory over ours.
+TRAINING_STEP = 4.0
+TRAINING_MEMORY = 3.0
 
 
 def judged(lines, length=LENGTH):

@@ -42,6 +42,15 @@ class DeviceCheckTest(unittest.TestCase):
         self.assertEqual(found["Longformer forward over FlexAttention"], "not run: no time of weft")
         self.assertEqual({line["verdict"] for line in targets.judged([time_of("weft", "window", 1, 1, 4096)])} - {"not run: no time of weft"}, set())
 
+    def test_targets_of_training_steps(self):
+        try:
+            from device_checking import steps
+        except ImportError:
+            self.skipTest("there is no PyTorch for this Python")
+        found = steps.judged({"step": 100.0, "bytes": 9 << 30}, {"step": 20.0, "bytes": 4 << 30}, 4096)
+        self.assertEqual((found["ratio"], found["verdict"]), (5.0, "held"))
+        self.assertEqual((found["memory_ratio"], found["memory_verdict"]), (2.25, "short by 25%"))
+
     def given_turns(self, bodies, seconds=20.0):
         """What a check wrote that gave a turn of half a second to each of these."""
         with tempfile.TemporaryDirectory() as folder:
@@ -84,8 +93,13 @@ class DeviceCheckTest(unittest.TestCase):
         checked = [line for line in lines if line.get("errors")]
         self.assertGreater(len(checked), 8)
         self.assertEqual([line["wrong"] for line in lines if line.get("wrong") and line["part"] != "end"], [])
-        self.assertEqual({line["part"] for line in lines}, {"facts", "exact", "speed", "flex", "targets", "end"})
+        self.assertEqual({line["part"] for line in lines}, {"facts", "exact", "speed", "flex", "models", "steps", "targets", "end"})
         self.assertTrue(all(line["emulated"] for line in lines))
+        calls = " ".join(line["call"] for line in checked)
+        self.assertIn("dropout 0.25", calls)
+        self.assertIn("as TF32", calls)
+        # Without transformers, or without the package, they say so.
+        self.assertTrue(all(line["verdict"] for line in lines if line["part"] in ("models", "steps") and "ratio" not in line))
         self.assertEqual({line["pattern"] for line in lines if line.get("who") == "weft"}, {"window", "bigbird", "longformer", "dense"})
 
 
