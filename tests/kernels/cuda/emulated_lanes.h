@@ -225,6 +225,8 @@ class EmulatedLanes {
     return result;
   }
 
+  static int forget(int number) { return number; }
+
   static float multiply_add(float a, float b, float c) { return std::fma(a, b, c); }
   static float exp2(float x) { return std::exp2(x); }
   static float log(float x) { return std::log(x); }

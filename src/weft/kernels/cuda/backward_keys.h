@@ -21,11 +21,13 @@ class KeyGradientBlock {
         at_(at),
         item_(item),
         first_row_(at.part * Format::kOwnRows),
+        key_head_(at.head / heads_of_key(call.attention)),
         key_(lanes, 0, own_rows(call.attention.key, call.attention.head_dim)),
         value_(lanes, key_.slices() * kOwnSliceBytes<Format>, own_rows(call.attention.value, call.attention.value_dim)),
         ring_place_(ring_place<Format>(key_.slices() + value_.slices())),
         screen_(lanes, ring_place_ + kRingSlots * kSliceBytes),
-        scores_(lanes, call, at, first_row_, ring_place_ + kRingSlots * (kSliceBytes + kSliceRows * 8)) {}
+        scores_(lanes, call, at, first_row_, ring_place_ + kRingSlots * (kSliceBytes + kSliceRows * 8),
+                ring_place_ + kRingSlots * kSliceBytes) {}
 
   /// Whether the block must run again, carefully.
   WEFT_DEVICE bool run() {
@@ -79,9 +81,8 @@ class KeyGradientBlock {
   }
 
   WEFT_DEVICE std::int64_t first_key() const { return std::int64_t{item_.block} * kSliceRows + first_row_; }
-  WEFT_DEVICE std::int64_t key_head() const { return at_.head / heads_of_key(call_.attention); }
   WEFT_DEVICE SliceRows own_rows(const Input& array, std::int64_t columns) const {
-    SliceRows rows = slice_rows<Format>(array, at_, key_head(), first_key());
+    SliceRows rows = slice_rows<Format>(array, at_, key_head_, first_key());
     rows.columns = columns;
     rows.there = keys_there(call_, at_.batch, item_.block) >> first_row_;
     return rows;
@@ -97,7 +98,7 @@ class KeyGradientBlock {
     value_.copy(call_.is_aligned);
     Slices slices(lanes_, ring_place_, (item_.end - item_.begin) * steps(), Copy{this, item_.begin, 0});
     for (std::int32_t index = item_.begin; index < item_.end; ++index) {
-      add_block(slices, meet<false>(call_, at_, item_.block, index), index == item_.begin);
+      add_block(slices, meet<false>(call_, at_, 0, index), index == item_.begin);
     }
   }
 
@@ -140,7 +141,10 @@ class KeyGradientBlock {
     }
   }
 
+  /// What only this needs is read and computed again, rather than kept in registers while blocks are met.
   WEFT_DEVICE void store() {
+    item_ = item_of(call_, call_.columns, at_);
+    key_head_ = Lanes::forget(at_.head) / heads_of_key(call_.attention);
     const AttentionGradients& gradients = call_.gradients;
     if (at_.chunk < key_.slices()) {
       store_sums(key_sums_, gradients.key_gradient, call_.partials.key, call_.attention.head_dim,
@@ -155,16 +159,20 @@ class KeyGradientBlock {
                               std::int64_t width, float scale) {
     lanes_.run([&](int thread) {
       const std::int64_t slot = (at_.batch * call_.attention.heads + at_.head) * call_.columns.slots + item_.slot;
-      each_sum<Format, Lanes>(sums, thread, [&](int row, int of_slice, float sum) {
-        const std::int64_t column = std::int64_t{at_.chunk} * Format::kColumns + of_slice;
-        if (first_key() + row >= call_.attention.key_length || column >= width) {
+      const std::int64_t first = std::int64_t{at_.chunk} * Format::kColumns;
+      unroll<2>([&](auto row) {
+        const int own = own_row(thread) + 8 * row;
+        if (first_key() + own >= call_.attention.key_length) {
           return;
         }
         if (item_.slot < 0) {
-          store_number<Format, Lanes>(output.data, row_place(output, at_.batch, key_head(), first_key() + row) + column,
-                                      scale * sum);
+          const std::int64_t to = row_place(output, at_.batch, key_head_, first_key() + own) + first;
+          each_of_row(sums[thread], thread, row, width - first, [&](int column, float sum) {
+            store_number<Format, Lanes>(output.data, to + column, scale * sum);
+          });
         } else {
-          partial[(slot * kSliceRows + first_row_ + row) * width + column] = sum;
+          float* const to = partial + (slot * kSliceRows + first_row_ + own) * width + first;
+          each_of_row(sums[thread], thread, row, width - first, [&](int column, float sum) { to[column] = sum; });
         }
       });
     });
@@ -175,6 +183,7 @@ class KeyGradientBlock {
   Place at_;
   WorkItem item_;
   int first_row_;
+  std::int32_t key_head_;
   OwnTile<Format, Lanes> key_;
   OwnTile<Format, Lanes> value_;
   int ring_place_;

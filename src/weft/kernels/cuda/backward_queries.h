@@ -29,7 +29,7 @@ class QueryGradientBlock {
                   own_rows(call.gradients.output_gradient, call.attention.value_dim)),
         ring_place_(ring_place<Format>(query_.slices() + gradient_.slices())),
         screen_(lanes, ring_place_ + kRingSlots * kSliceBytes),
-        scores_(lanes, call, at, first_row_, 0),
+        scores_(lanes, call, at, first_row_, 0, 0),
         distances_(lanes, call, at, ring_place_ + kRingSlots * kSliceBytes) {}
 
   /// Whether the block must run again, carefully.
@@ -137,17 +137,22 @@ class QueryGradientBlock {
       const AttentionArguments& arguments = call_.attention;
       const std::uint64_t there = queries_there(call_, item_.block) >> first_row_;
       const std::int64_t slot = (at_.batch * arguments.heads + at_.head) * call_.rows.slots + item_.slot;
-      each_sum<Format, Lanes>(sums_, thread, [&](int row, int of_slice, float sum) {
-        const std::int64_t column = std::int64_t{at_.chunk} * Format::kColumns + of_slice;
-        if (!has_bit(there, row) || column >= arguments.head_dim) {
+      const std::int64_t first = std::int64_t{at_.chunk} * Format::kColumns;
+      unroll<2>([&](auto row) {
+        const int own = own_row(thread) + 8 * row;
+        if (!has_bit(there, own)) {
           return;
         }
         if (item_.slot < 0) {
           const Output& output = call_.gradients.query_gradient;
-          store_number<Format, Lanes>(output.data, row_place(output, at_.batch, at_.head, first_query() + row) + column,
-                                      static_cast<float>(arguments.scale) * sum);
+          const std::int64_t to = row_place(output, at_.batch, at_.head, first_query() + own) + first;
+          each_of_row(sums_[thread], thread, row, arguments.head_dim - first, [&](int column, float sum) {
+            store_number<Format, Lanes>(output.data, to + column, static_cast<float>(arguments.scale) * sum);
+          });
         } else {
-          call_.partials.query[(slot * kSliceRows + first_row_ + row) * arguments.head_dim + column] = sum;
+          float* const to = call_.partials.query + (slot * kSliceRows + first_row_ + own) * arguments.head_dim + first;
+          each_of_row(sums_[thread], thread, row, arguments.head_dim - first,
+                      [&](int column, float sum) { to[column] = sum; });
         }
       });
     });

@@ -9,10 +9,18 @@
 
 namespace weft::kernels::cuda {
 
-/// How many thread blocks of a pass a multiprocessor must be able to hold.
+/// How many thread blocks of a pass a multiprocessor must be able to hold. Only for sm_90 the compiler has gradients in
+/// the registers of three: for others it would spill.
 template <typename Pass>
 constexpr int resident() {
-  if constexpr (requires { Pass::kResident; }) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ != 900
+  constexpr bool kIsOther = true;
+#else
+  constexpr bool kIsOther = false;
+#endif
+  if constexpr (kIsOther && requires { Pass::kResidentElsewhere; }) {
+    return Pass::kResidentElsewhere;
+  } else if constexpr (requires { Pass::kResident; }) {
     return Pass::kResident;
   }
   return 1;

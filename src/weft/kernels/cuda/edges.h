@@ -38,6 +38,15 @@ WEFT_DEVICE std::int64_t group_of(const DeviceCall& call, const Place& at) {
   return call.attention.layout.group_of(at.batch, at.head);
 }
 
+WEFT_DEVICE bool has_item(const WorkList& list, std::int64_t group, std::int64_t item) {
+  return item < list.item_begin[group + 1] - list.item_begin[group];
+}
+/// The item of a thread block in a list of work; its end is before its begin where there is none.
+WEFT_DEVICE WorkItem item_of(const DeviceCall& call, const WorkList& list, const Place& place) {
+  const std::int64_t group = group_of(call, place);
+  return has_item(list, group, place.item) ? list.items[list.item_begin[group] + place.item] : WorkItem{1, 0, 0, -1};
+}
+
 /// Keys of a block that exist and are not padded.
 WEFT_DEVICE std::uint64_t keys_there(const DeviceCall& call, std::int64_t batch, std::int64_t key_block) {
   const std::uint64_t kept =
@@ -52,12 +61,13 @@ WEFT_DEVICE std::uint64_t queries_there(const DeviceCall& call, std::int64_t que
 }
 
 /// The block at `index` of the block arrays, or of those of the transpose, which a block of queries (of keys) meets.
+/// `own_block`: of queries, where they are owned.
 template <bool kOwnsQueries>
 WEFT_DEVICE Met meet(const DeviceCall& call, const Place& at, std::int32_t own_block, std::int32_t index) {
   const pattern::LayoutView& layout = call.attention.layout;
   const std::int64_t block = kOwnsQueries ? index : call.gradients.transpose.block[index];
   const std::int64_t query_block = kOwnsQueries ? own_block : call.gradients.transpose.query_block[index];
-  const std::int64_t key_block = kOwnsQueries ? layout.key_block[block] : own_block;
+  const std::int64_t key_block = layout.key_block[block];
   const std::int32_t kind = layout.kind[block];
   Met met;
   met.first_query = static_cast<std::int32_t>(query_block * layout.tile_query);
@@ -77,7 +87,7 @@ WEFT_DEVICE Met meet(const DeviceCall& call, const Place& at, std::int32_t own_b
 }
 
 /// The edges of two rows that a thread has sums of.
-struct RowWords {
+struct alignas(16) RowWords {
   std::uint64_t at[2];
 };
 

@@ -108,6 +108,9 @@ auto with_call_format(const DeviceCall& call, const Work& work) {
 /// all banks.
 WEFT_DEVICE int chunk_place(int row, int chunk) { return row * kSliceRowBytes + ((chunk ^ (row & 7)) << 4); }
 
+/// The same `pairs` pairs of chunks further, from chunk 0 or 1 on: one number a thread serves for all of them.
+WEFT_DEVICE int pairs_further(int place, int pairs) { return place ^ (pairs << 5); }
+
 /// Where a number of a slice lies.
 template <typename Format>
 WEFT_DEVICE int element_place(int row, int column) {

@@ -242,13 +242,9 @@ class ForwardRows {
   template <typename Row, typename Store>
   WEFT_DEVICE void each_column(int thread, Row row, const Store& store) {
     unroll<kSlices>([&](auto slice) {
-      unroll<Format::kColumns / 8 * 2>([&](auto at) {
-        const std::int64_t column =
-            std::int64_t{at_.chunk * kSlices + slice} * Format::kColumns + at / 2 * 8 + own_column(thread) + at % 2;
-        if (column < call_.attention.value_dim) {
-          store(column, output[slice][thread].at[at / 2][2 * row + at % 2]);
-        }
-      });
+      const std::int64_t first = std::int64_t{at_.chunk * kSlices + slice} * Format::kColumns;
+      each_of_row(output[slice][thread], thread, row, call_.attention.value_dim - first,
+                  [&](int column, float sum) { store(first + column, sum); });
     });
   }
 

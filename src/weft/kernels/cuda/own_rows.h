@@ -128,6 +128,19 @@ WEFT_DEVICE void store_number(void* array, std::int64_t at, float number) {
   }
 }
 
+/// Calls store(column, sum) for the sums that a thread has of its row 0 or 1, of a slice with `left` columns or more.
+template <typename Sums, typename Row, typename Store>
+WEFT_DEVICE void each_of_row(const Sums& sums, int thread, Row row, std::int64_t left, const Store& store) {
+  constexpr int kTiles = static_cast<int>(sizeof(sums.at) / sizeof(sums.at[0]));
+  const int columns = left < 8 * kTiles ? static_cast<int>(left) : 8 * kTiles;
+  unroll<2 * kTiles>([&](auto at) {
+    const int column = at / 2 * 8 + own_column(thread) + at % 2;
+    if (column < columns) {
+      store(column, sums.at[at / 2][2 * row + at % 2]);
+    }
+  });
+}
+
 /// A number of an array in the dtype.
 template <typename Format, typename Lanes>
 WEFT_DEVICE float load_number(const void* array, std::int64_t at) {

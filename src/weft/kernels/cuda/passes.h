@@ -33,9 +33,6 @@ WEFT_DEVICE Place place_of(const DeviceCall& call, const Grid& at) {
           static_cast<int>(at.z) % kPartsOfBlock<Format>};
 }
 
-WEFT_DEVICE bool has_item(const WorkList& list, std::int64_t group, std::int64_t item) {
-  return item < list.item_begin[group + 1] - list.item_begin[group];
-}
 WEFT_DEVICE bool has_join(const WorkList& list, std::int64_t group, std::int64_t item) {
   return item < list.join_begin[group + 1] - list.join_begin[group];
 }
@@ -68,11 +65,6 @@ struct KeepPass {
   }
 };
 
-/// The item of a thread block in a list of work; its end is before its begin where there is none.
-WEFT_DEVICE WorkItem item_of(const DeviceCall& call, const WorkList& list, const Place& place) {
-  const std::int64_t group = group_of(call, place);
-  return has_item(list, group, place.item) ? list.items[list.item_begin[group] + place.item] : WorkItem{1, 0, 0, -1};
-}
 WEFT_DEVICE bool is_there(const WorkItem& item) { return item.begin <= item.end; }
 
 /// The walk over blocks of keys.
@@ -83,6 +75,7 @@ struct ForwardWalk {
   static constexpr int kResident = kIsHalf<Format> && !kHasTerms ? 3 : 1;
   /// Whether scores are made ahead, on lanes that have products of slices.
   static constexpr bool kMayGoAhead = kIsHalf<Format> && !kHasTerms;
+  static constexpr int kResidentElsewhere = kResident;
   static constexpr Grid grid(const DeviceCall& call) {
     const std::int64_t chunks = parts_of(call.attention.value_dim, Format::kColumns * kSlices);
     return {call.rows.most_items, heads_of(call), chunks * kPartsOfBlock<Format>};
@@ -109,6 +102,7 @@ template <typename Walk>
 struct HotPass {
   static constexpr int kThreads = Walk::kThreads;
   static constexpr int kResident = Walk::kResident;
+  static constexpr int kResidentElsewhere = Walk::kResidentElsewhere;
   static constexpr bool kMayGoAhead = Walk::kMayGoAhead;
   static Grid grid(const DeviceCall& call) { return Walk::grid(call); }
   static int shared_bytes(const DeviceCall& call) { return Walk::shared_bytes(call); }
@@ -231,7 +225,8 @@ constexpr int backward_slices(const DeviceCall& call) {
 template <typename Format, bool kHasTerms, bool kIsTable>
 struct QueryGradientWalk {
   static constexpr int kThreads = cuda::kThreads<Format>;
-  static constexpr int kResident = 1;
+  static constexpr int kResident = kIsHalf<Format> && !kHasTerms && !kIsTable ? 3 : 1;
+  static constexpr int kResidentElsewhere = 1;
   static constexpr bool kMayGoAhead = false;
   static constexpr Grid grid(const DeviceCall& call) {
     const std::int64_t chunks = kIsTable ? 1 : slices_of<Format>(call.attention.head_dim);
@@ -251,7 +246,8 @@ struct QueryGradientWalk {
 template <typename Format, bool kHasTerms>
 struct KeyGradientWalk {
   static constexpr int kThreads = cuda::kThreads<Format>;
-  static constexpr int kResident = 1;
+  static constexpr int kResident = kIsHalf<Format> && !kHasTerms ? 3 : 1;
+  static constexpr int kResidentElsewhere = 1;
   static constexpr bool kMayGoAhead = false;
   static constexpr Grid grid(const DeviceCall& call) {
     const std::int64_t keys = slices_of<Format>(call.attention.head_dim);

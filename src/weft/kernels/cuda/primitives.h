@@ -210,6 +210,12 @@ struct DeviceLanes {
   /// Whether it is so in any thread of the block; a barrier.
   WEFT_DEVICE bool any(const Each<bool>& is_so) { return __syncthreads_or(is_so.value ? 1 : 0) != 0; }
 
+  /// The same number. What follows from it is computed again, rather than kept in a register from before.
+  static WEFT_DEVICE int forget(int number) {
+    asm volatile("" : "+r"(number));
+    return number;
+  }
+
   /// a b + c, rounded once.
   static WEFT_DEVICE float multiply_add(float a, float b, float c) { return __fmaf_rn(a, b, c); }
   /// 2^x within two units in the last place; 0 for -infinity.

@@ -45,13 +45,15 @@ WEFT_DEVICE void add_scores(Lanes& lanes, typename Lanes::template Each<Scores>&
     for (int step = 0; step * 2 * kChunk<Format> < columns; ++step) {
       lanes.load_matrices(left, [&](int thread) {
         const int lane = thread % kWarp;
-        return own + chunk_place(thread / kWarp * kWarpRows + lane / 8 % 2 * 8 + lane % 8, 2 * step + lane / 16);
+        const int place = chunk_place(thread / kWarp * kWarpRows + lane / 8 % 2 * 8 + lane % 8, lane / 16);
+        return own + pairs_further(place, step);
       });
       lanes.template round<Format>(left);
       unroll<4>([&](auto pair) {
         lanes.load_matrices(right, [&](int thread) {
           const int lane = thread % kWarp;
-          return other + chunk_place(16 * pair + lane / 16 * 8 + lane % 8, 2 * step + lane / 8 % 2);
+          const int place = chunk_place(lane / 16 * 8 + lane % 8, lane / 8 % 2);
+          return other + 16 * pair * kSliceRowBytes + pairs_further(place, step);
         });
         lanes.template round<Format>(right);
         lanes.template multiply<Format>(sums, 2 * pair, left, right, 0);
@@ -93,7 +95,8 @@ WEFT_DEVICE void add_values_in_pairs(Lanes& lanes, typename Lanes::template Each
     unroll<Format::kColumns / 16>([&](auto pair) {
       lanes.load_matrices_transposed(right, [&](int thread) {
         const int lane = thread % kWarp;
-        return slice + chunk_place(16 * step + lane / 8 % 2 * 8 + lane % 8, 2 * pair + lane / 16);
+        const int place = chunk_place(lane / 8 % 2 * 8 + lane % 8, lane / 16);
+        return slice + 16 * step * kSliceRowBytes + pairs_further(place, pair);
       });
       lanes.template multiply<Format>(sums, 2 * pair, left, right, 0);
       lanes.template multiply<Format>(sums, 2 * pair + 1, left, right, 2);

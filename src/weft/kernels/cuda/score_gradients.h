@@ -36,9 +36,11 @@ class ScoreGradients {
   using Each = typename Lanes::template Each<T>;
 
  public:
-  /// `place`: kStateBytes of shared memory, where blocks of queries are met.
-  WEFT_DEVICE ScoreGradients(Lanes& lanes, const DeviceCall& call, const Place& at, int first_row, int place)
-      : lanes_(lanes), call_(call), at_(at), first_row_(first_row), place_(place) {}
+  /// `place`: kStateBytes of shared memory, where blocks of queries are met. `screen_place`: what careful runs have for
+  /// their screens.
+  WEFT_DEVICE ScoreGradients(Lanes& lanes, const DeviceCall& call, const Place& at, int first_row, int place,
+                             int screen_place)
+      : lanes_(lanes), call_(call), at_(at), first_row_(first_row), place_(place), screen_place_(screen_place) {}
 
   /// Forgets what was not finite: a run begins. `first` is the first query that is owned, where queries are.
   WEFT_DEVICE void begin(std::int64_t first) {
@@ -54,7 +56,7 @@ class ScoreGradients {
     });
   }
 
-  /// A block is met.
+  /// A block is met: before a barrier.
   WEFT_DEVICE void begin_block(const Met& met) {
     lanes_.run([&](int thread) {
       scores[thread] = {};
@@ -67,6 +69,9 @@ class ScoreGradients {
         edges[thread].at[row] =
             edges_of<kOwnsQueries, kHasTerms>(call_, at_, met, first_row_ + own_row(thread) + 8 * row);
       });
+      if constexpr (kIsScarce) {
+        lanes_.store_shared(thread, edges_place(thread), edges[thread]);
+      }
     });
   }
 
@@ -98,6 +103,10 @@ class ScoreGradients {
 
   WEFT_DEVICE void turn(const Met& met) {
     lanes_.run([&](int thread) {
+      if constexpr (kIsScarce) {
+        trace_[thread] = 0;
+        edges[thread] = lanes_.template load_shared<RowWords>(thread, edges_place(thread));
+      }
       unroll<16>([&](auto pair) {
         const int row = pair % 2;
         const int own = first_row_ + own_row(thread) + 8 * row;
@@ -113,17 +122,25 @@ class ScoreGradients {
                      scores[thread].at[pair / 2][2 * row + column], incoming[thread].at[pair / 2][2 * row + column]);
         });
       });
+      if constexpr (kIsScarce) {
+        incoming[thread].at[0][0] += trace_[thread] * 0;
+      }
     });
   }
 
   /// Whether a score was not finite, or one of the product with values.
-  WEFT_DEVICE float trace(int thread) const { return trace_[thread]; }
+  WEFT_DEVICE float trace(int thread) const { return kIsScarce ? 0.0F : trace_[thread]; }
 
   Each<Scores> scores;
   Each<Scores> incoming;
   Each<RowWords> edges;
 
  private:
+  /// During the products of hot runs over keys registers are scarce. There edges lie where a careful run would have its
+  /// screens, and a trace that is not finite goes into a sum of dK, which is looked at, too.
+  static constexpr bool kIsScarce = !kOwnsQueries && !kCareful;
+  WEFT_DEVICE int edges_place(int thread) const { return screen_place_ + thread * static_cast<int>(sizeof(RowWords)); }
+
   struct Entry {
     int row;  ///< 0 or 1: which of the thread's two
     int own;  ///< rows count from the first of the block
@@ -162,6 +179,7 @@ class ScoreGradients {
   Place at_;
   int first_row_;
   int place_;
+  int screen_place_;
   Each<QueryState> owned_[2];
   Each<float> trace_;
   Each<RowFlags> lost_first_;
@@ -176,15 +194,6 @@ WEFT_DEVICE float trace_of(const typename Lanes::template Each<ValueSums<Format>
   float trace = 0;
   unroll<Format::kColumns / 8 * 4>([&](auto at) { trace += sums[thread].at[at / 4][at % 4] * 0; });
   return trace;
-}
-
-/// Calls store(row, column, sum) for the sums of a thread: `row` counts from the first of the part.
-template <typename Format, typename Lanes, typename Store>
-WEFT_DEVICE void each_sum(const typename Lanes::template Each<ValueSums<Format>>& sums, int thread,
-                          const Store& store) {
-  unroll<Format::kColumns / 8 * 4>([&](auto at) {
-    store(own_row(thread) + at % 4 / 2 * 8, at / 4 * 8 + own_column(thread) + at % 2, sums[thread].at[at / 4][at % 4]);
-  });
 }
 
 /// The slice that is copied as number `step` of `slices`, where slice `last` is the last.

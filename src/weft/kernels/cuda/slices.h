@@ -99,10 +99,10 @@ template <typename Lanes, int kAhead, typename Copy, bool kIsPublished = false>
 class Ring {
  public:
   WEFT_DEVICE Ring(Lanes& lanes, int place, std::int32_t steps, const Copy& copy)
-      : lanes_(lanes), copy_(copy), place_(place), left_(steps) {
+      : lanes_(lanes), copy_(copy), place_(place), steps_(steps) {
     WEFT_DEVICE_LOOP
-    for (int slice = 0; slice < kAhead; ++slice) {
-      fill();
+    for (int step = 0; step < kAhead; ++step) {
+      fill(step);
     }
   }
 
@@ -112,31 +112,26 @@ class Ring {
       lanes_.publish();
     }
     lanes_.barrier();
-    fill();
-    slot_ = used_ % kRingSlots;
+    fill(used_ + kAhead);
     ++used_;
-    return place_ + slot_ * kSliceBytes;
+    return place_ + slot() * kSliceBytes;
   }
   /// Of the slice that next() gave last.
-  WEFT_DEVICE int slot() const { return slot_; }
+  WEFT_DEVICE int slot() const { return (used_ - 1) % kRingSlots; }
 
  private:
-  WEFT_DEVICE void fill() {
-    if (left_ > 0) {
-      copy_(place_ + filled_ % kRingSlots * kSliceBytes);
-      --left_;
+  WEFT_DEVICE void fill(std::int32_t step) {
+    if (step < steps_) {
+      copy_(place_ + step % kRingSlots * kSliceBytes);
     }
-    ++filled_;
     lanes_.commit();
   }
 
   Lanes& lanes_;
   Copy copy_;
   int place_;
-  std::int32_t left_;
-  int filled_ = 0;
-  int used_ = 0;
-  int slot_ = 0;
+  std::int32_t steps_;
+  std::int32_t used_ = 0;
 };
 
 /// What careful runs know of slices: for each slot of the ring a word a column, whose bit r is set where row r had NaN
