@@ -9,8 +9,8 @@
 
 namespace weft::kernels::cuda {
 
-/// How many thread blocks of a pass a multiprocessor must be able to hold. Only for sm_90 the compiler has gradients in
-/// the registers of three: for others it would spill.
+/// How many thread blocks of a pass a multiprocessor must be able to hold. For sm_90 gradients have the registers of
+/// three; for sm_80 the compiler spills so.
 template <typename Pass>
 constexpr int resident() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ != 900
