@@ -72,6 +72,7 @@ TEST(KeptMemory, PiecesKeepWhatIsWritten) {
 TEST(KeptMemory, ThreadsDoNotDisturbEachOther) {
   KeptMemory memory(false);
   std::vector<std::thread> threads;
+  threads.reserve(4);
   for (std::uint64_t seed = 0; seed < 4; ++seed) {
     threads.emplace_back([&memory, seed] { take_and_give_back(memory, seed, 80, 3 * kMegabyte); });
   }
@@ -112,7 +113,9 @@ TEST(KeptMemory, AStepLikeTheLastAsksTheSystemForNothing) {
 
 TEST(KeptMemory, HeldAndKeptAreAtMostWhatWasHeldAtOnce) {
   KeptMemory memory(false);
-  std::mt19937_64 generator(7);
+  const std::uint64_t seed = std::random_device{}();
+  SCOPED_TRACE(seed);
+  std::mt19937_64 generator(seed);
   std::vector<void*> pieces;
   std::size_t most = 0;
   for (int i = 0; i < 300; ++i) {

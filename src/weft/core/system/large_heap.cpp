@@ -21,10 +21,10 @@ std::size_t ask_for_large_pages(void* block) {
   if (block == nullptr) {
     return 0;
   }
-  const std::uintptr_t begin = reinterpret_cast<std::uintptr_t>(block);
-  const std::uintptr_t first = (begin + kSystemPage - 1) / kSystemPage * kSystemPage;
-  const std::uintptr_t last = (begin + kBlock) / kSystemPage * kSystemPage;
-  return ::madvise(reinterpret_cast<void*>(first), last - first, MADV_HUGEPAGE) == 0 ? last - first : 0;
+  char* const begin = static_cast<char*>(block);
+  const std::size_t before = (kSystemPage - reinterpret_cast<std::uintptr_t>(begin) % kSystemPage) % kSystemPage;
+  const std::size_t bytes = (kBlock - before) / kSystemPage * kSystemPage;
+  return ::madvise(begin + before, bytes, MADV_HUGEPAGE) == 0 ? bytes : 0;
 }
 
 }  // namespace
