@@ -254,7 +254,8 @@ void read_weights(torch::nn::Module& model, const formats::TensorFile& file, con
            " is ", attention::opening_device().str());
     }
     for (const auto& [name, keeper] : layers::int8_keepers(model)) {
-      if (done.insert(name).second) {
+      // A module that is registered under two names is int8 after the first.
+      if (done.insert(name).second && keeper->floating().defined()) {
         keeper->keep_int8(read_int8(file, map.names_of(name), keeper->floating().sizes(), map.has_codes));
       }
     }
