@@ -3,7 +3,6 @@
 // 2017): in small letters, without punctuation, and without "a", "an" and "the".
 #pragma once
 
-#include <cstddef>
 #include <span>
 #include <string>
 #include <string_view>
