@@ -5,7 +5,6 @@
 #include <ATen/ops/log_softmax.h>
 #include <ATen/ops/logaddexp.h>
 
-#include <algorithm>
 #include <cmath>
 #include <numeric>
 #include <utility>

@@ -3,7 +3,6 @@
 #include "weft/tasks/sequences/tree_writing.h"
 
 #include <algorithm>
-#include <string_view>
 #include <utility>
 #include <vector>
 

@@ -2,7 +2,6 @@
 // What noise is drawn from: random numbers one after another that are a pure function of one key.
 #pragma once
 
-#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
