@@ -1,0 +1,62 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""examples/scaling: fits find the exponents of curves that were made with known ones, and refuse runs that say nothing."""
+import os
+import pathlib
+import sys
+import unittest
+
+ROOT = pathlib.Path(os.environ.get("WEFT_SOURCE_DIR", pathlib.Path(__file__).resolve().parents[2]))
+sys.path.insert(0, str(ROOT / "examples/scaling"))
+
+import fits  # noqa: E402
+import numpy  # noqa: E402
+
+TRUE = fits.Parametric(1.69, 406.4, 410.7, 0.34, 0.28)
+SIZES = [2.0**power for power in range(22, 34)]
+
+
+def grid(noise=0.0):
+    draw = numpy.random.default_rng(1)
+    return [(size, tokens, TRUE.loss(size, tokens) * numpy.exp(noise * draw.standard_normal()))
+            for size in SIZES[::2] for tokens in (1e9, 4e9, 1.6e10, 6.4e10, 2.6e11)]
+
+
+class ScalingTest(unittest.TestCase):
+    def test_parametric(self):
+        found = fits.parametric(grid(), fits.STARTS[5:7])
+        for name in ("alpha", "beta", "E"):
+            self.assertAlmostEqual(getattr(found, name), getattr(TRUE, name), delta=0.01, msg=name)
+        self.assertAlmostEqual(found.loss(2.0**34, 1e12), TRUE.loss(2.0**34, 1e12), delta=1e-3)  # a run of four times the compute, held out
+
+    def test_with_noise_the_interval_holds_the_exponent(self):
+        low, high = fits.bootstrap(grid(0.002), times=8, starts=fits.STARTS[5:6])
+        self.assertLess(low, TRUE.exponent)
+        self.assertGreater(high, TRUE.exponent)
+        self.assertLess(high - low, 0.1)
+
+    def test_envelope_and_parabolas(self):
+        """The first loses what lies between sizes; a parabola in log N is not the shape itself: 0.03."""
+        curves = {size: [(tokens, TRUE.loss(size, tokens)) for tokens in numpy.geomspace(1e8, 1e12, 60)] for size in SIZES}
+        self.assertAlmostEqual(fits.envelope(curves), TRUE.exponent, delta=0.03)
+        budgets = {}
+        for budget in (1e19, 1e20, 1e21):
+            best = (TRUE.alpha * TRUE.A / TRUE.beta / TRUE.B) ** (1 / (TRUE.alpha + TRUE.beta)) * (budget / 6) ** TRUE.exponent
+            budgets[budget] = [(best * more, budget / 6 / best / more, TRUE.loss(best * more, budget / 6 / best / more)) for more in (0.25, 0.5, 1, 2, 4)]
+        self.assertAlmostEqual(fits.parabolas(budgets), TRUE.exponent, delta=0.03)
+
+    def test_runs_that_say_nothing(self):
+        with self.assertRaisesRegex(ValueError, "run 2: parameters, tokens and loss must be positive"):
+            fits.parametric([(1, 1, 1), (1, 0, 1)])
+        with self.assertRaisesRegex(ValueError, "found 3 runs"):
+            fits.parametric([(1, 1, 1)] * 3)
+        with self.assertRaisesRegex(ValueError, "no lowest point"):
+            fits.lowest([(1e6, 1e6, 3.0), (2e6, 5e5, 2.0), (4e6, 2e5, 1.5), (8e6, 1e5, 0.2)])
+        with self.assertRaisesRegex(ValueError, "found the shape"):
+            fits.parametric([1.0, 2.0])
+        with self.assertRaisesRegex(ValueError, "two budgets at least, found 1"):
+            fits.parabolas({1e9: [(1, 1, 3.0), (2, 1, 2.0), (4, 1, 3.0)]})
+
+
+if __name__ == "__main__":
+    unittest.main()
