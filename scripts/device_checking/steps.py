@@ -70,9 +70,10 @@ def step(transformers, make, device, length, is_small):
 def judged(theirs, ours, length):
     """Ratios of times and of memory, and what became of both targets."""
     ratio, less = theirs["step"] / ours["step"], theirs["bytes"] / max(ours["bytes"], 1)
+    memory = targets.verdict(less, targets.TRAINING_MEMORY, None) if theirs["bytes"] else "not run: memory is counted on a GPU"
     return {"length": length, "step": ours["step"], "transformers_step": theirs["step"], "ratio": ratio,
             "verdict": targets.verdict(ratio, targets.TRAINING_STEP, None), "bytes": ours["bytes"], "transformers_bytes": theirs["bytes"],
-            "memory_ratio": less, "memory_verdict": targets.verdict(less, targets.TRAINING_MEMORY, None)}  # fmt: skip
+            "memory_ratio": less, "memory_verdict": memory}  # fmt: skip
 
 
 def program(words):
@@ -103,7 +104,8 @@ def their_step(model, device, length):
 def writing(transformers, weft_attention, device, prompt, is_small):
     """64 tokens behind a prompt, the likeliest each time, in float32, so that both write the same."""
     torch.manual_seed(4)
-    config = transformers.GPT2Config(vocab_size=50265, bos_token_id=None, eos_token_id=None, **(SMALL_DECODER if is_small else {}))
+    # As many as the tokeniser has.
+    config = transformers.GPT2Config(vocab_size=321, bos_token_id=None, eos_token_id=None, **(SMALL_DECODER if is_small else {}))
     model = transformers.GPT2LMHeadModel(config).to(device).eval()
     with tempfile.TemporaryDirectory() as folder:
         model.save_pretrained(folder)

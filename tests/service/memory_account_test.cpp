@@ -48,7 +48,8 @@ TEST_F(AccountOfADirectory, WorkFollowsTheBoundsOfTheServer) {
 }
 
 TEST(MemoryAccount, IsShownInAllPlaces) {
-  const MemoryAccount account{"a", 2 * kMebibyte, kMebibyte, 5 * kMebibyte, "one text"};
+  const MemoryAccount account{
+      .model = "a", .weights = 2 * kMebibyte, .packed = kMebibyte, .work = 5 * kMebibyte, .how = "one text"};
   EXPECT_EQ(account_line(account),
             "a: up to 8.0 MiB of memory: weights 2.0 MiB, their packed form 1.0 MiB, work 5.0 MiB (one text)");
   const formats::Json json = account_json(account);
@@ -81,6 +82,26 @@ TEST(MemoryAccount, WithoutALimitWeightsMustFitTheMachine) {
   check_accounts({account}, {}, kMebibyte, std::nullopt);
   expect_error(ErrorKind::kUnsupported, {"'large' has 4.0 MiB of weights", "this machine has 3.0 MiB (a test)"},
                [&] { check_accounts({account}, {}, kMebibyte, MachineMemory{3 * kMebibyte, "a test"}); });
+}
+
+TEST(MemoryAccount, AllModelsMustFitTheGpu) {
+  const MemoryAccount first{
+      .model = "a", .weights = 2 * kMebibyte, .work = kMebibyte, .how = "x", .layouts = kMebibyte};
+  const MemoryAccount second{.model = "b", .weights = 3 * kMebibyte, .work = kMebibyte, .how = "one text"};
+  check_device_accounts({first, second}, {}, "cuda:1", 8 * kMebibyte);
+  expect_error(ErrorKind::kUnsupported,
+               {"weft serve: the model 'b' needs up to 4.0 MiB of cuda:1", "makes 8.0 MiB", "cuda:1 has 7.0 MiB free"},
+               [&] { check_device_accounts({first, second}, {}, "cuda:1", 7 * kMebibyte); });
+  expect_error(ErrorKind::kUnsupported, {"'a'", "max_memory is 3.0 MiB"},
+               [&] { check_device_accounts({first, second}, {.limit = 3 * kMebibyte}, "cuda:1", 8 * kMebibyte); });
+  EXPECT_NE(account_line(first).find("weights 2.0 MiB, layouts 1.0 MiB, work 1.0 MiB"), std::string::npos);
+}
+
+TEST_F(AccountOfADirectory, AGpuKeepsNoPackedWeightsButLayouts) {
+  const MemoryAccount account = this->account("float32", {.on_gpu = true});
+  EXPECT_EQ(account.packed, 0);
+  EXPECT_GT(account.layouts, 0);
+  EXPECT_EQ(account.total(), account.weights + account.layouts + account.work);
 }
 
 }  // namespace

@@ -15,6 +15,8 @@
 #include <ATen/core/grad_mode.h>
 #include <torch/csrc/autograd/autograd.h>
 
+#include "weft/attention/devices/device.h"
+#include "weft/attention/devices/device_work.h"
 #include "weft/bench/attention_bench.h"
 #include "weft/core/error.h"
 #include "weft/core/progress.h"
@@ -70,7 +72,11 @@ std::vector<std::int64_t> widths_for(double seconds) {
 
 /// Enough heads that every thread has the same number; one each where there is little time.
 std::int64_t heads_for_all_threads(double seconds) {
-  constexpr double kTimeForMore = 4;  // for one width
+  constexpr double kTimeForMore = 4;        // for one width
+  constexpr std::int64_t kHeadsOfGpu = 32;  // a thousand blocks of queries for some hundred places
+  if (attention::has_own_memory(attention::opening_device())) {
+    return kHeadsOfGpu;
+  }
   const std::int64_t threads = at::get_num_threads();
   return threads * (seconds < kTimeForMore ? 1 : std::max<std::int64_t>(1, 4 / threads));
 }
@@ -162,7 +168,7 @@ inspect::LayerRates measure_layers(at::ScalarType dtype, double seconds) {
   constexpr std::int64_t kWidth = 768;
   constexpr std::int64_t kInner = 3072;
   const auto random = [&](std::initializer_list<std::int64_t> sizes) {
-    return at::randn(sizes, at::kFloat).to(dtype).set_requires_grad(true);
+    return at::randn(sizes, at::kFloat).to(attention::opening_device(), dtype).set_requires_grad(true);
   };
   const at::Tensor state = random({kLength, kWidth});
   const at::Tensor inner = random({kLength, kInner});
@@ -190,8 +196,9 @@ inspect::LayerRates measure_layers(at::ScalarType dtype, double seconds) {
 
 /// Seconds that AdamW takes for each of eight million parameters.
 double measure_update(double seconds) {
-  const at::Tensor parameter = at::randn({2048, 4096}).set_requires_grad(true);
-  parameter.mutable_grad() = at::randn({2048, 4096});
+  const c10::Device device = attention::opening_device();
+  const at::Tensor parameter = at::randn({2048, 4096}).to(device).set_requires_grad(true);
+  parameter.mutable_grad() = at::randn({2048, 4096}).to(device);
   training::AdamW optimiser({{.parameters = {{"weight", parameter}}}}, {});
   const std::vector<double> times = median_milliseconds({[&] { optimiser.step(1e-3); }}, limits_of(seconds));
   return times[0] / 1e3 / static_cast<double>(parameter.numel());

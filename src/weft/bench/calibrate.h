@@ -8,9 +8,9 @@
 
 namespace weft::bench {
 
-/// Times attention at each element type and three widths of a head, linear and elementwise layers, and the optimiser,
-/// all with LibTorch's present number of threads, in about `seconds`. Below 15 seconds one width alone is measured;
-/// 0 measures each call once. Shows progress on stderr.
+/// On attention::opening_device(). Times attention at each element type and three widths of a head, linear and
+/// elementwise layers, and the optimiser, all with LibTorch's present number of threads, in about `seconds`. Below 15
+/// seconds one width alone is measured; 0 measures each call once. Shows progress on stderr.
 inspect::MachineRates calibrate(double seconds);
 
 /// One call, and how long it took.

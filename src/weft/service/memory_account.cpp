@@ -87,6 +87,18 @@ std::int64_t tokens_of_batch(std::int64_t window, std::int64_t texts, std::int64
 // Work of each of the two smaller sizes of requests may be done between two pieces of a long one, a batch each.
 std::int64_t read_in_between(const AccountLimits& limits) { return 2 * std::min(kReadTogether, limits.batch_bytes); }
 
+// A layout on a GPU has 24 bytes a block by rows, by columns and as work, and two forms of the bits of a block that is
+// not full. Rows of sparse patterns have a few blocks, and drawn ones differ by head.
+std::int64_t layout_bytes(const checkpoint::Facts& model, const AccountLimits& limits) {
+  constexpr std::int64_t kTile = 64;
+  constexpr std::int64_t kBlocksOfRow = 16;
+  constexpr std::int64_t kBlockBytes = 24;
+  constexpr std::int64_t kMasksBytes = 256 * 1024;
+  const std::int64_t rows = std::min(model.reads.longest, limits.body_bytes) / kTile + 1;
+  const std::int64_t blocks = rows * std::min(rows, kBlocksOfRow);
+  return model.reads.stack.layers * (model.reads.stack.heads * blocks * kBlockBytes + kMasksBytes);
+}
+
 struct Work {
   std::int64_t bytes = 0;
   std::string how;
@@ -194,23 +206,22 @@ MemoryAccount memory_account(const std::string& name, const checkpoint::OpenedMo
   const Work work = count_work(facts, directory, limits, element_bytes);
   return {.model = name,
           .weights = sizes.weights + sizes_of_modules(directory.root()),
-          .packed = int8 ? 0 : sizes.weights,           // codes lie as products read them
-          .work = std::max(work.bytes, sizes.largest),  // a tensor is read before it is converted
-          .how = work.how};
+          .packed = int8 || limits.on_gpu ? 0 : sizes.weights,  // codes lie as products read them
+          .work = std::max(work.bytes, sizes.largest),          // a tensor is read before it is converted
+          .how = work.how,
+          .layouts = limits.on_gpu ? layout_bytes(facts, limits) : 0};
 }
 
 formats::Json account_json(const MemoryAccount& account) {
-  return {{"weights", account.weights},
-          {"packed", account.packed},
-          {"work", account.work},
-          {"total", account.total()},
-          {"how", account.how}};
+  return {{"weights", account.weights}, {"packed", account.packed}, {"layouts", account.layouts},
+          {"work", account.work},       {"total", account.total()}, {"how", account.how}};
 }
 
 std::string account_line(const MemoryAccount& account) {
+  const std::string beside = account.layouts > 0 ? concat(", layouts ", memory_text(account.layouts))
+                                                 : concat(", their packed form ", memory_text(account.packed));
   return concat(account.model, ": up to ", memory_text(account.total()), " of memory: weights ",
-                memory_text(account.weights), ", their packed form ", memory_text(account.packed), ", work ",
-                memory_text(account.work), " (", account.how, ")");
+                memory_text(account.weights), beside, ", work ", memory_text(account.work), " (", account.how, ")");
 }
 
 std::string account_figures(const std::vector<MemoryAccount>& accounts, const AccountLimits& limits) {
@@ -218,7 +229,7 @@ std::string account_figures(const std::vector<MemoryAccount>& accounts, const Ac
   out << "# TYPE weft_model_memory_bytes gauge\n";
   for (const MemoryAccount& account : accounts) {
     for (const auto& [part, bytes] : {std::pair("weights", account.weights), std::pair("packed", account.packed),
-                                      std::pair("work", account.work)}) {
+                                      std::pair("layouts", account.layouts), std::pair("work", account.work)}) {
       out << "weft_model_memory_bytes{model=\"" << account.model << "\",part=\"" << part << "\"} " << bytes << '\n';
     }
   }
@@ -247,6 +258,28 @@ void check_accounts(const std::vector<MemoryAccount>& accounts, const AccountLim
       refuse(account, before, all, concat("has ", memory_text(needed), " of weights"),
              concat("this machine has ", memory_text(machine->bytes), " (", machine->source, ")"),
              concat("serve fewer or smaller models, or ", option("dtype"), " bfloat16"));
+    }
+    before = all;
+  }
+}
+
+void check_device_accounts(const std::vector<MemoryAccount>& accounts, const AccountLimits& limits,
+                           const std::string& device, std::int64_t free) {
+  const bool is_limited = limits.limit > 0 && limits.limit < free;
+  std::int64_t before = 0;
+  for (const MemoryAccount& account : accounts) {
+    const std::int64_t all = before + account.total();
+    if (all > (is_limited ? limits.limit : free)) {
+      const std::string room = is_limited ? concat(option("max_memory"), " is ", memory_text(limits.limit))
+                                          : concat(device, " has ", memory_text(free), " free");
+      throw Error(ErrorKind::kUnsupported,
+                  concat("weft serve: the model ", quote(account.model), " needs up to ", memory_text(account.total()),
+                         " of ", device, " (weights ", memory_text(account.weights), ", layouts ",
+                         memory_text(account.layouts), ", work ", memory_text(account.work), " for ", account.how,
+                         "), which with the models before it makes ", memory_text(all), "; ", room),
+                  concat("serve fewer models, or take less work at once: ", option("max_batch_texts"), ", ",
+                         option("max_body_bytes"), ", ", option("dtype"), " bfloat16; or serve with ", option("device"),
+                         " cpu"));
     }
     before = all;
   }

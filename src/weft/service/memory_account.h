@@ -29,6 +29,7 @@ struct AccountLimits {
   std::int64_t answer_bytes = 32 << 20;    ///< of an answer (max_answer_bytes)
   std::int64_t waiting_bytes = 256 << 20;  ///< of texts and answers that wait (max_waiting_bytes)
   std::int64_t limit = 0;                  ///< of all models together; 0: as much as the machine has
+  bool on_gpu = false;                     ///< the models compute on a GPU, whose memory is counted
 };
 
 /// Most bytes of requests beside what the models need: those that are read or wait, and the tokens and the answer of
@@ -51,11 +52,12 @@ std::int64_t written_together(const checkpoint::Facts& decoder, std::int64_t tex
 struct MemoryAccount {
   std::string model;
   std::int64_t weights = 0;  ///< as they will lie in memory, in the element type of the run
-  std::int64_t packed = 0;   ///< a second form of the weights, which products of few rows keep
+  std::int64_t packed = 0;   ///< a second form of the weights, which products of few rows keep; none on a GPU
   std::int64_t work = 0;     ///< while the largest batch, or the longest text, is computed
   std::string how;           ///< what `work` is counted for: "32 texts, together 16,384 tokens at most"
+  std::int64_t layouts = 0;  ///< on a GPU the copies of the layouts of all layers
 
-  std::int64_t total() const { return weights + packed + work; }
+  std::int64_t total() const { return weights + packed + layouts + work; }
 };
 
 /// The account of the model `name` in `directory`, run as `config` says. Errors: kUnsupported for a model that the
@@ -63,7 +65,7 @@ struct MemoryAccount {
 MemoryAccount memory_account(const std::string& name, const checkpoint::OpenedModel& directory,
                              const tasks::EncoderRunConfig& config, const AccountLimits& limits);
 
-/// {"weights", "packed", "work", "total", "how"}, in bytes.
+/// {"weights", "packed", "layouts", "work", "total", "how"}, in bytes.
 formats::Json account_json(const MemoryAccount& account);
 /// "labels: up to 1.2 GiB of memory: 0.4 GiB of weights, ..."
 std::string account_line(const MemoryAccount& account);
@@ -74,5 +76,10 @@ std::string account_figures(const std::vector<MemoryAccount>& accounts, const Ac
 /// the process has already, and request_bytes(); without a limit one whose weights alone are too much for `machine`.
 void check_accounts(const std::vector<MemoryAccount>& accounts, const AccountLimits& limits, std::int64_t program,
                     const std::optional<MachineMemory>& machine);
+
+/// Errors: kUnsupported, naming the first model that, with those before it, needs more than the `free` bytes of the
+/// memory of `device` ("cuda:0"), or than `limits.limit`.
+void check_device_accounts(const std::vector<MemoryAccount>& accounts, const AccountLimits& limits,
+                           const std::string& device, std::int64_t free);
 
 }  // namespace weft::service

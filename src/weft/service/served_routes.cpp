@@ -52,10 +52,11 @@ formats::Json account_schema() {
   const formats::Json bytes = {{"type", "integer"}, {"minimum", 0}};
   return server::object_schema({{"weights", bytes},
                                 {"packed", bytes},
+                                {"layouts", bytes},
                                 {"work", bytes},
                                 {"total", bytes},
                                 {"how", server::string_schema("what 'work' is counted for")}},
-                               {"weights", "packed", "work", "total", "how"});
+                               {"weights", "packed", "layouts", "work", "total", "how"});
 }
 
 server::Operation model_list_operation() {

@@ -185,9 +185,11 @@ MemoryAccount store_account(const StoreToServe& store, const tasks::EncoderRunCo
   if (store.embedder) {
     account = memory_account(store.name, *store.embedder, config, limits);
   }
-  account.work += static_cast<std::int64_t>(store::WordIndexOptions().most_bytes) +
-                  store.facts.passages * kBytesOfPassage +
-                  (store.space ? store.facts.vectors * (store.space->width + kBytesOfPassage) : 0);
+  if (!limits.on_gpu) {  // searches are work of the CPU
+    account.work += static_cast<std::int64_t>(store::WordIndexOptions().most_bytes) +
+                    store.facts.passages * kBytesOfPassage +
+                    (store.space ? store.facts.vectors * (store.space->width + kBytesOfPassage) : 0);
+  }
   account.how = concat(account.how, account.how.empty() ? "" : ", and ", digits(store.facts.passages), " passages");
   return account;
 }

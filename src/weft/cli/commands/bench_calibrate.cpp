@@ -25,6 +25,7 @@ namespace {
 constexpr const char* kCalibrateExamples =
     "  weft bench calibrate\n"
     "  weft bench calibrate --threads 8 --out eight-threads.json\n"
+    "  weft bench calibrate --device cuda   (beside what the file has of the CPU)\n"
     "  weft pattern cost bigbird --length 4096 --rates eight-threads.json";
 
 struct CalibrateConfig {
@@ -46,7 +47,7 @@ struct CalibrateConfig {
 
 struct CalibrateOptions {
   formats::Json given = formats::Json::object();
-  std::int64_t threads = 0;
+  MachineFlags machine;
   bool json = false;
 };
 
@@ -67,8 +68,11 @@ std::string pair_rate(double products, std::int64_t head_dim, double pair_second
 }
 
 std::string calibration_table(const Calibration& calibration) {
-  Rows rows = {{"processor", calibration.machine.processor},
-               {"kernels", concat(calibration.machine.isa, ", ", counted(calibration.machine.threads, "thread"))}};
+  Rows rows = {
+      {"processor", calibration.machine.processor},
+      {"kernels", calibration.machine.isa == kGpuIsa
+                      ? calibration.machine.isa
+                      : concat(calibration.machine.isa, ", ", counted(calibration.machine.threads, "thread"))}};
   for (const inspect::LayerRates& each : calibration.rates.layers) {
     rows.emplace_back(each.dtype + " layers",
                       concat(gigaflops(each.product_flops), ", backwards ", gigaflops(each.product_backward_flops),
@@ -101,8 +105,8 @@ void run_calibrate(const CalibrateOptions& options) {
   CalibrateConfig config;
   formats::update_from_json(config, options.given, "weft bench calibrate");
   const std::filesystem::path path = destination(config.out);
-  apply_threads(options.threads);
-  const Machine machine = this_machine();
+  apply_machine(options.machine);
+  const Machine machine = this_machine(0, options.machine.device);
   const Calibration calibration{machine, utc_now(), bench::calibrate(config.seconds)};
   write_calibration(path, calibration);
   if (options.json) {
@@ -121,7 +125,7 @@ void add_bench_calibrate(CLI::App& parent) {
   CLI::App& app = add_command(
       parent, "calibrate", "measure this machine, so that `weft pattern cost` can predict seconds", kCalibrateExamples);
   add_fields<CalibrateConfig>(app, {.title = "Options"}, options->given);
-  add_threads_flag(app, options->threads);
+  add_machine_flags(app, options->machine);
   add_json_flag(app, options->json);
   app.callback([options] { run_calibrate(*options); });
 }

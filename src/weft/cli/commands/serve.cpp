@@ -12,6 +12,8 @@
 
 #include <ATen/Parallel.h>
 
+#include "weft/attention/devices/cuda_driver.h"
+#include "weft/attention/devices/device.h"
 #include "weft/cli/commands/tensor_commands.h"
 #include "weft/cli/front/bench/calibration_file.h"
 #include "weft/cli/front/failure.h"
@@ -20,6 +22,7 @@
 #include "weft/cli/front/memory_size.h"
 #include "weft/cli/front/output.h"
 #include "weft/cli/front/short_help.h"
+#include "weft/cli/front/tensor_part.h"
 #include "weft/cli/front/threads.h"
 #include "weft/cli/tasks/encoder_flags.h"
 #include "weft/core/error.h"
@@ -52,7 +55,8 @@ struct MemoryConfig {
   template <typename Visitor>
   static void fields(Visitor&& visit) {
     visit(Field{"max_memory", &MemoryConfig::max_memory,
-                "memory of all models together, such as 8G; what may need more is refused before it is loaded. Without "
+                "memory of all models together, on a GPU that of the GPU, such as 8G; what may need more is refused "
+                "before it is loaded. Without "
                 "it only weights that are larger than the machine's memory are"});
   }
 };
@@ -137,11 +141,20 @@ std::optional<service::StoreToServe> named_store(const ServeCommand& command, co
   return service::store_to_serve(named.name, named.directory);
 }
 
+// The driver is asked before LibTorch's CUDA half is opened.
+void check_gpu(const std::vector<service::MemoryAccount>& accounts, const service::AccountLimits& limits,
+               c10::Device device) {
+  const std::int64_t free = attention::free_cuda_bytes(device.index());
+  require(free >= 0, "weft serve: the driver does not say how much memory of ", device.str(), " is free");
+  service::check_device_accounts(accounts, limits, device.str(), free);
+}
+
 // What each model needs; refused here, before a weight is read, if it is too much.
 std::vector<service::MemoryAccount> accounts_of(const std::vector<LocalModel>& models,
                                                 const std::optional<service::StoreToServe>& store,
-                                                const tasks::EncoderRunConfig& encoder,
+                                                const tasks::EncoderRunConfig& encoder, const MachineFlags& machine,
                                                 const service::AccountLimits& limits) {
+  const attention::OpenOn device(attention::parse_device(machine.device));  // what `auto` of --dtype means there
   std::vector<service::MemoryAccount> accounts;
   accounts.reserve(models.size());
   for (const LocalModel& model : models) {
@@ -150,7 +163,11 @@ std::vector<service::MemoryAccount> accounts_of(const std::vector<LocalModel>& m
   if (store) {
     accounts.push_back(service::store_account(*store, encoder, limits));
   }
-  service::check_accounts(accounts, limits, resident_memory(), machine_memory());
+  if (limits.on_gpu) {
+    check_gpu(accounts, limits, attention::opening_device());
+  } else {
+    service::check_accounts(accounts, limits, resident_memory(), machine_memory());
+  }
   return accounts;
 }
 
@@ -178,6 +195,8 @@ service::AccountLimits account_limits(const ServeCommand& command, const server:
                                 .body_bytes = config.max_body_bytes,
                                 .answer_bytes = config.max_answer_bytes,
                                 .waiting_bytes = config.max_waiting_bytes};
+  tensor_part().describe_device(command.encoder.machine.device);  // refuses what is no device of this machine
+  limits.on_gpu = command.encoder.machine.device != "cpu";
   if (command.memory.contains("max_memory")) {
     limits.limit = memory_size("--max-memory", memory.max_memory);
   }
@@ -218,7 +237,8 @@ void run_serve(const ServeCommand& command) {
   const service::AccountLimits limits = account_limits(command, config);
   const std::vector<LocalModel> directories = local_models(command.models);
   const std::optional<service::StoreToServe> store = named_store(command, directories);
-  const std::vector<service::MemoryAccount> accounts = accounts_of(directories, store, settings.encoder, limits);
+  const std::vector<service::MemoryAccount> accounts =
+      accounts_of(directories, store, settings.encoder, command.encoder.machine, limits);
   check_flags_of_decoders(directories, command.encoder);
   apply_machine(command.encoder.machine);
   std::vector<service::ServedModel> models;
@@ -241,7 +261,7 @@ void run_serve(const ServeCommand& command) {
   silence_progress();
   server::Router router = service::routes_of(models, config);
   page::add_card_routes(router, cards);
-  page::add_page_routes(router, find_rates({}, at::get_num_threads()));
+  page::add_page_routes(router, find_rates({}, at::get_num_threads(), command.encoder.machine.device));
   server::run_server(
       config, std::move(router),
       [&](const std::string& where) { print_start(command, where, models, accounts, limits); },

@@ -7,6 +7,7 @@
 #include <ATen/Parallel.h>
 
 #include "weft/attention/devices/device.h"
+#include "weft/attention/devices/device_work.h"
 #include "weft/cli/front/failure.h"
 #include "weft/cli/front/pattern/spans_command.h"
 #include "weft/cli/front/tensor_part.h"
@@ -34,9 +35,11 @@ std::int64_t use_threads(std::int64_t threads) {
   return at::get_num_threads();
 }
 
-void use_device(const std::string& name) {
+// A name that is no device is a mistake of the command line.
+template <typename Work>
+auto with_usage_errors(const Work& work) {
   try {
-    attention::open_models_on(attention::usable_device(name));
+    return work();
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::kArgument) {
       throw;
@@ -45,7 +48,21 @@ void use_device(const std::string& name) {
   }
 }
 
-constexpr TensorPart kTensorPart{add_tensor_command, use_threads, use_device};
+void use_device(const std::string& name) {
+  with_usage_errors([&] { attention::open_models_on(attention::usable_device(name)); });
+}
+
+std::string describe_device(const std::string& name) {
+  return with_usage_errors([&] {
+    const c10::Device device = attention::parse_device(name);
+    if (attention::has_own_memory(device)) {
+      attention::check_driver(attention::cuda_driver(), device, 0);
+    }
+    return attention::device_description(device);
+  });
+}
+
+constexpr TensorPart kTensorPart{add_tensor_command, use_threads, use_device, describe_device};
 
 }  // namespace
 }  // namespace weft::cli

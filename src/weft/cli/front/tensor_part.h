@@ -21,6 +21,9 @@ struct TensorPart {
   /// Models are opened on the device `name` from then on. Errors: UsageError for a name that is none; kUnsupported
   /// where it cannot compute here.
   void (*use_device)(const std::string& name);
+  /// "NVIDIA H100 80GB HBM3, compute capability 9.0", as the driver says it; LibTorch's CUDA half stays closed. Errors:
+  /// UsageError for a name that is no device; kUnsupported where the driver has no such GPU.
+  std::string (*describe_device)(const std::string& name);
 };
 
 /// The part, opened with the first call. Errors: kUnsupported when libweft, or the LibTorch that it needs, cannot be

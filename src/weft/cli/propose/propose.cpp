@@ -70,7 +70,7 @@ void run_propose(const ProposeOptions& options) {
   request.out = options.out;
   request.given = options.given;
   request.cost = [&](const std::string& rates) {
-    return profile::LayoutCost(find_rates(rates, asked_threads(options.machine.threads)));
+    return profile::LayoutCost(find_rates(rates, asked_threads(options.machine.threads), options.machine.device));
   };
   const Json result = runs::propose(request);
   if (options.json) {

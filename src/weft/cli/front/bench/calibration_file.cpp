@@ -20,6 +20,7 @@ namespace {
 using formats::Json;
 
 constexpr const char* kAgain = "; run `weft bench calibrate` here";
+constexpr const char* kGpus = "gpus";
 
 /// The four directions of attention by their names in the file.
 template <typename Rates, typename Visit>
@@ -93,16 +94,35 @@ std::string differing_fields(const Machine& found, const Machine& here) {
   return joined(words, ", ");
 }
 
-inspect::MachineRates rates_of_this_machine(const std::filesystem::path& path, std::int64_t threads) {
-  Calibration calibration = calibration_from_json(formats::read_json(named_by_user(path)), path.string());
-  const std::string words = differing_fields(calibration.machine, this_machine(threads));
+// What a file has of a GPU of that name. Errors: kArgument where it has nothing.
+const Json& calibration_of_gpu(const Json& file, const std::string& name, const std::string& where) {
+  if (file.is_object() && file.contains(kGpus)) {
+    for (const Json& each : list(file, kGpus, where)) {
+      if (member(member(each, "machine", where), "processor", where) == name) {
+        return each;
+      }
+    }
+  }
+  fail(ErrorKind::kArgument, where, ": there is no calibration of ", name,
+       "; run `weft bench calibrate --device cuda` here");
+}
+
+inspect::MachineRates rates_of_this_machine(const std::filesystem::path& path, const Machine& here) {
+  const Json file = formats::read_json(named_by_user(path));
+  const bool is_gpu = here.isa == kGpuIsa;
+  const Json& json = is_gpu ? calibration_of_gpu(file, here.processor, path.string()) : file;
+  Calibration calibration = calibration_from_json(json, path.string());
+  const std::string words = differing_fields(calibration.machine, here);
   require(words.empty(), path.string(), " is the calibration of another machine: ", words, kAgain);
   return std::move(calibration.rates);
 }
 
 }  // namespace
 
-Machine this_machine(std::int64_t threads) {
+Machine this_machine(std::int64_t threads, const std::string& device) {
+  if (device != "cpu") {
+    return {tensor_part().describe_device(device), kGpuIsa, 1, std::string(kVersion)};
+  }
   // LibTorch is asked only where nobody else knows.
   return {cpu_description(), kernels::to_string(kernels::chosen_isa()),
           threads > 0 ? threads : tensor_part().use_threads(0), std::string(kVersion)};
@@ -145,22 +165,58 @@ std::optional<std::filesystem::path> calibration_path() {
   return directory ? std::optional(*directory / "machine.json") : std::nullopt;
 }
 
+namespace {
+
+// What is there; an empty object where that is nothing, or no calibration.
+Json file_at(const std::filesystem::path& path) {
+  try {
+    Json file = std::filesystem::exists(path) ? formats::read_json(named_by_user(path)) : Json::object();
+    return file.is_object() ? file : Json::object();
+  } catch (const Error&) {
+    return Json::object();
+  }
+}
+
+Json with_calibration(Json file, const Calibration& calibration) {
+  const Json before = file.contains(kGpus) && file[kGpus].is_array() ? file[kGpus] : Json::array();
+  Json others = Json::array();
+  for (const Json& each : before) {
+    const Json* const machine = each.is_object() && each.contains("machine") ? &each["machine"] : nullptr;
+    if (machine == nullptr || !machine->is_object() ||
+        machine->value("processor", std::string()) != calibration.machine.processor) {
+      others.push_back(each);
+    }
+  }
+  if (calibration.machine.isa == kGpuIsa) {
+    others.push_back(calibration_json(calibration));
+  } else {
+    file = calibration_json(calibration);
+  }
+  if (!others.empty()) {
+    file[kGpus] = std::move(others);
+  }
+  return file;
+}
+
+}  // namespace
+
 void write_calibration(const std::filesystem::path& path, const Calibration& calibration) {
   std::error_code problem;
   if (path.has_parent_path() && !std::filesystem::create_directories(path.parent_path(), problem) && problem) {
     fail(ErrorKind::kIo, "cannot make the folder ", path.parent_path().string(), ": ", problem.message());
   }
-  write_file_atomically(path, formats::print_json(calibration_json(calibration), 2) + "\n");
+  write_file_atomically(path, formats::print_json(with_calibration(file_at(path), calibration), 2) + "\n");
 }
 
-std::optional<inspect::MachineRates> find_rates(const std::string& given, std::int64_t threads) {
+std::optional<inspect::MachineRates> find_rates(const std::string& given, std::int64_t threads,
+                                                const std::string& device) {
   const std::optional<std::filesystem::path> path =
       given.empty() ? calibration_path() : std::optional<std::filesystem::path>(given);
   if (!path || (given.empty() && !std::filesystem::exists(*path))) {
     return std::nullopt;
   }
   try {
-    return rates_of_this_machine(*path, threads);
+    return rates_of_this_machine(*path, this_machine(threads, device));
   } catch (const Error& error) {
     if (!given.empty()) {
       throw;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The file that a calibration leaves behind: what was measured, and the machine that it is true of.
+// The file that calibrations leave behind: what was measured on the CPU and on each GPU, and the machine that it is
+// true of.
 #pragma once
 
 #include <cstdint>
@@ -30,8 +31,12 @@ struct Machine {
   }
 };
 
-/// This machine at so many threads, 0 for LibTorch's present number. Errors: those of a WEFT_ISA that cannot be.
-Machine this_machine(std::int64_t threads = 0);
+/// The instruction set of a GPU.
+inline constexpr const char* kGpuIsa = "cuda";
+
+/// This machine at so many threads, 0 for LibTorch's present number; where `device` is not "cpu", its GPU of that name,
+/// whose threads are not counted. Errors: those of a WEFT_ISA that cannot be, and of TensorPart::describe_device.
+Machine this_machine(std::int64_t threads = 0, const std::string& device = "cpu");
 
 struct Calibration {
   Machine machine;
@@ -47,12 +52,14 @@ Calibration calibration_from_json(const formats::Json& json, const std::string& 
 /// machine.json in weft::cache_directory(); nothing where there is no such directory.
 std::optional<std::filesystem::path> calibration_path();
 
-/// Writes the file atomically, and the folders above it where they are missing. Errors: kIo.
+/// Writes the file atomically, and the folders above it where they are missing. What the file has of other devices
+/// stays: a calibration of a GPU is a member of "gpus", that of the CPU is the file itself. Errors: kIo.
 void write_calibration(const std::filesystem::path& path, const Calibration& calibration);
 
-/// The rates of this machine at so many threads, as this_machine() has it: from `given`, or where that is empty from
-/// calibration_path(). Errors: a given file that cannot be read, or is of another machine (kArgument naming what
-/// differs). Where no file is given, such a file is a warning and gives nothing, as does none at all.
-std::optional<inspect::MachineRates> find_rates(const std::string& given, std::int64_t threads);
+/// The rates of this machine at so many threads, or of its GPU, as this_machine() has it: from `given`, or where that
+/// is empty from calibration_path(). Errors: a given file that cannot be read, or is of another machine (kArgument
+/// naming what differs). Where no file is given, such a file is a warning and gives nothing, as does none at all.
+std::optional<inspect::MachineRates> find_rates(const std::string& given, std::int64_t threads,
+                                                const std::string& device = "cpu");
 
 }  // namespace weft::cli

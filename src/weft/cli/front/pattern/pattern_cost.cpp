@@ -48,6 +48,7 @@ struct CostOptions {
   std::string expression;
   formats::Json given = formats::Json::object();
   std::int64_t threads = 0;
+  std::string device = "cpu";
   bool json = false;
 };
 
@@ -125,7 +126,7 @@ void show_cost(const CostOptions& options) {
   const std::optional<inspect::LayerEstimates> sampled = estimated_works(pattern, shape, config.length);
   // Seconds follow the order of the blocks, which a sample does not know.
   const std::optional<inspect::MachineRates> measured =
-      sampled && config.rates.empty() ? std::nullopt : find_rates(config.rates, threads);
+      sampled && config.rates.empty() ? std::nullopt : find_rates(config.rates, threads, options.device);
   const std::optional<inspect::MachineRates> rates = sampled ? std::nullopt : measured;
   const std::vector<inspect::LayoutWork> works = sampled ? *sampled : layer_works(pattern, shape, config.length);
   Costs costs{sparse_cost(shape, config.length, works, rates), dense_cost(shape, config.length, rates),
@@ -157,6 +158,9 @@ void add_pattern_cost(CLI::App& parent) {
   add_fields<CostConfig>(app, {.title = "Options"}, options->given);
   add_fields<inspect::ModelShape>(app, {.title = "Model"}, options->given);
   add_threads_flag(app, options->threads);
+  app.add_option("--device", options->device,
+                 "device whose seconds are predicted, if it was calibrated: cpu, cuda or cuda:N (default cpu)")
+      ->option_text("DEVICE");
   add_json_flag(app, options->json);
   app.callback([options] { show_cost(*options); });
 }
