@@ -42,6 +42,9 @@ Json own_pair_to_json(const PairRules& rules, const EncoderDecoderConfig& config
                {"is_encoder_decoder", true},
                {"weft_version", kVersion}};
   json.update(formats::to_json(config));
+  if (!config.right_to_left) {
+    json.erase("right_to_left");  // programs before it know no such member
+  }
   return json;
 }
 
