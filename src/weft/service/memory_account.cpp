@@ -248,8 +248,9 @@ void check_accounts(const std::vector<MemoryAccount>& accounts, const AccountLim
     const std::int64_t all = before + needed;
     if (limits.limit > 0 && all > limits.limit) {
       refuse(account, before, all,
-             concat("needs up to ", memory_text(needed), " (weights ", memory_text(account.weights), ", packed ",
-                    memory_text(account.packed), ", work ", memory_text(account.work), " for ", account.how, ")"),
+             concat("needs up to ", memory_text(needed), " (", memory_text(account.weights), " of weights, ",
+                    memory_text(account.packed), " packed, ", memory_text(account.work), " of work for ", account.how,
+                    ")"),
              concat(option("max_memory"), " is ", memory_text(limits.limit)),
              concat("serve fewer models, or take less work at once: ", option("max_batch_texts"), ", ",
                     option("max_body_bytes"), ", ", option("dtype"), " bfloat16"));
@@ -274,9 +275,9 @@ void check_device_accounts(const std::vector<MemoryAccount>& accounts, const Acc
                                           : concat(device, " has ", memory_text(free), " free");
       throw Error(ErrorKind::kUnsupported,
                   concat("weft serve: the model ", quote(account.model), " needs up to ", memory_text(account.total()),
-                         " of ", device, " (weights ", memory_text(account.weights), ", layouts ",
-                         memory_text(account.layouts), ", work ", memory_text(account.work), " for ", account.how,
-                         "), which with the models before it makes ", memory_text(all), "; ", room),
+                         " of ", device, " (", memory_text(account.weights), " of weights, ",
+                         memory_text(account.layouts), " of layouts, ", memory_text(account.work), " of work for ",
+                         account.how, "), which with the models before it makes ", memory_text(all), "; ", room),
                   concat("serve fewer models, or take less work at once: ", option("max_batch_texts"), ", ",
                          option("max_body_bytes"), ", ", option("dtype"), " bfloat16; or serve with ", option("device"),
                          " cpu"));
