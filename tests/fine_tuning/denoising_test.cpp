@@ -103,6 +103,27 @@ TEST_F(Denoising, ShownRowsAreAFunctionOfTheirPlaceAndFit) {
   }
 }
 
+// Of a piece whose spans are hidden less is shown than it has.
+TEST_F(Denoising, APieceMayBeLongerThanABatch) {
+  Json given = noisy("spans");
+  given["batch_tokens"] = 48;
+  std::string text;  // one sentence, which is cut into pieces of as many tokens as fit
+  for (int word = 0; word < 200; ++word) {
+    text += concat(word == 0 ? "" : " ", word % 3 == 0 ? "loom" : "river", word);
+  }
+  test::write_text(folder_ / "long.txt", text);
+  given["train_text"] = {(folder_ / "long.txt").string()};
+  const PreparedPairs prepared = prepare_pairs(given, {}, {}, "test");
+  PairTask& task = *prepared.task;
+  EXPECT_GT(task.data().training.source_length(0), 48);
+  for (std::int64_t step = 0; step < 12; ++step) {
+    for (const PairRow& row : task.shown(step, 0)) {
+      EXPECT_LE(row.source.size(), 48U);
+      EXPECT_LE(row.target.size(), 48U);
+    }
+  }
+}
+
 TEST_F(Denoising, PiecesAreTheText) {
   const PreparedPairs prepared = prepare_pairs(noisy("permute"), {}, {}, "test");
   // Held-out rows are permuted sources with the text as their target.

@@ -3,6 +3,7 @@
 #include "weft/fine_tuning/pairs/pair_task.h"
 
 #include <algorithm>
+#include <limits>
 #include <span>
 
 #include "weft/checkpoint/encoder_decoder/directory.h"
@@ -29,10 +30,14 @@ data::LengthBatches pair_batches(const PairRows& rows, const PairSettings& setti
   if (rows.size() == 0) {
     fail(ErrorKind::kFormat, "the training data have no pair");
   }
+  // What is shown of a piece of plain text fits into a batch; the piece and its list of sentences may be longer.
+  const std::int64_t most =
+      makes_noise(settings.pairs) ? settings.pairs.batch_tokens : std::numeric_limits<std::int32_t>::max();
   std::vector<std::int32_t> longer;
   std::vector<std::int32_t> shorter;
   for (std::int64_t pair = 0; pair < rows.size(); ++pair) {
-    const auto [low, high] = std::minmax({rows.source_length(pair), rows.target_length(pair)});
+    const auto [low, high] =
+        std::minmax({std::min(rows.source_length(pair), most), std::min(rows.target_length(pair), most)});
     longer.push_back(static_cast<std::int32_t>(high));
     shorter.push_back(static_cast<std::int32_t>(low));
   }
