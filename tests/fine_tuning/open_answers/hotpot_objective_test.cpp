@@ -152,6 +152,21 @@ TEST_F(Hotpot, LongParagraphsAreRefusedOrCutBehindASentence) {
   EXPECT_GT(train(given).loss, 0.0);
 }
 
+TEST_F(Hotpot, AQuestionThatTakesAllTokensIsRefusedWhateverIsCut) {
+  Json given = hops(1);
+  given["train_data"] = {
+      file("long.json",
+           Json::array({three_questions()[0], question("long", "said it said it said it said it said it said it", "it",
+                                                       Json::array({{"loom", 0}}))})
+               .dump())};
+  given["max_length"] = 12;
+  given["truncate"] = true;
+  test::expect_error(ErrorKind::kArgument, {"long.json' question 'long'", "the question takes 13 of the 12 tokens"},
+                     [&] { train(given); });
+  given["on_error"] = "skip";
+  EXPECT_EQ(prepare(make_settings(given, "test")).training.examples, 1);
+}
+
 TEST_F(Hotpot, NamesWhatIsMalformed) {
   Json stranger = three_questions()[0];
   stranger["supporting_facts"] = Json::array({{"loom", 2}});

@@ -95,6 +95,11 @@ HotpotObjective::Row HotpotObjective::row_of(const readers::HotpotQuestion& ques
   Row row;
   row.tokens.add(begin_, true);
   row.tokens.add(plain_tokens(tokenizer, question.question), true);
+  if (row.tokens.size() >= maximum) {
+    throw tasks::UnfitText(concat(name, ": the question takes ", row.tokens.size(), " of the ", maximum,
+                                  " tokens that ", setup().model.name, " reads at once, and leaves none to paragraphs"),
+                           concat(option("on_error"), " skip leaves the question out"));
+  }
   row.tokens.begin_documents();
   std::int64_t all = row.tokens.size();
   const auto add = [&](const std::string& text, const RowMark* before, const RowMark* behind) {
