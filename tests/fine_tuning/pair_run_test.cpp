@@ -29,6 +29,7 @@
 #include "weft/fine_tuning/pairs/pair_writing.h"
 #include "weft/layers/attention/cross_attention.h"
 #include "weft/metrics/translation/alignment_error.h"
+#include "weft/tasks/sequences/sequence_model.h"
 #include "weft/training/update.h"
 
 namespace weft::fine_tuning {
@@ -70,6 +71,15 @@ TEST_F(PairRun, WritesFromRightToLeft) {
   train(given);
   const checkpoint::OpenedModel opened = checkpoint::open_model(folder_ / "run");
   EXPECT_TRUE(checkpoint::load_encoder_decoder_config(opened).right_to_left);
+  tasks::SequenceModelOptions options;
+  options.generation.decoder_start_token_id = 0;
+  const tasks::SequenceModel texts = tasks::open_sequence_model(opened, options);
+  const std::vector<std::int64_t> ids = forwards.task->data().training.row(0).target;
+  EXPECT_EQ(tasks::written_text(texts, {ids.rbegin() + 1, ids.rend()}),
+            texts.tokenizer->decode({ids.begin(), ids.end() - 1}));
+  options.generation.stop_strings = {"tree"};
+  test::expect_error(ErrorKind::kArgument, {"right to left", "stop_strings"},
+                     [&] { tasks::open_sequence_model(opened, options); });
   given["bpe_dropout"] = 0.1;
   test::expect_error(ErrorKind::kArgument, {"bpe_dropout", "right to left"},
                      [&] { prepare_pairs(given, {}, {}, "test"); });

@@ -145,6 +145,13 @@ ModelWriter& own_writer(const SequenceModel& model) {
   return *own;
 }
 
+// They are looked for at the end of what is written so far, which is read there from left to right.
+generation::StopRule stops_of(const SequenceModel& model, const std::vector<std::string>& texts) {
+  require(!model.right_to_left || texts.empty(), model.name, ": the model writes from right to left, and stop_strings ",
+          "end texts that are written from left to right");
+  return generation::stop_strings(model.tokenizer->side(text::Side::kTarget), texts);
+}
+
 // Tokens that model and tokeniser allow together, or those that were asked for.
 std::int64_t longest_source(std::int64_t positions, std::int64_t tokenizer, std::int64_t asked,
                             const std::string& name) {
@@ -198,9 +205,8 @@ generation::GenerationConfig with_length(generation::GenerationConfig settings,
 
 void write_by(SequenceModel& model, const generation::GenerationConfig& settings) {
   const std::int64_t start = generation::start_token(settings, model.name);
-  model.writer = make_writer(
-      writing_model(*model.writer).model, settings, start,
-      generation::stop_strings(model.tokenizer->side(text::Side::kTarget), settings.stop_strings), model.products);
+  model.writer = make_writer(writing_model(*model.writer).model, settings, start,
+                             stops_of(model, settings.stop_strings), model.products);
 }
 
 SequenceModel open_sequence_model(const checkpoint::OpenedModel& directory, const SequenceModelOptions& options) {
@@ -209,10 +215,9 @@ SequenceModel open_sequence_model(const checkpoint::OpenedModel& directory, cons
   const std::int64_t start = generation::start_token(options.generation, quote(directory.path().native(), 4096));
   SequenceModel model = describe_sequence_model(directory, options.max_length);
   model.products = options.products;
-  model.writer =
-      make_writer(checkpoint::load_encoder_decoder(directory, options.load), options.generation, start,
-                  generation::stop_strings(model.tokenizer->side(text::Side::kTarget), options.generation.stop_strings),
-                  options.products);
+  generation::StopRule stops = stops_of(model, options.generation.stop_strings);
+  model.writer = make_writer(checkpoint::load_encoder_decoder(directory, options.load), options.generation, start,
+                             std::move(stops), options.products);
   return model;
 }
 
