@@ -18,8 +18,7 @@ namespace weft::fine_tuning {
 /// What came of a text's pieces.
 struct CutText {
   std::int64_t pieces = 0;
-  std::int64_t left_out =
-      0;  ///< pieces in which nothing can be hidden: one sentence for gap-sentences, one token for t5
+  std::int64_t left_out = 0;  ///< pieces in which nothing can be hidden: one sentence for gap-sentences, one token else
 };
 
 /// Noise of one run. Copies what it needs of the tokeniser.

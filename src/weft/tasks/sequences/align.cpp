@@ -273,10 +273,6 @@ void require_plain_frames(const SequenceModel& texts) {
   }
 }
 
-}  // namespace
-
-namespace {
-
 void require_left_to_right(const SequenceModel& texts) {
   require(!texts.right_to_left, texts.name, ": the model writes from right to left, and alignments are read of models ",
           "that write from left to right");
