@@ -181,7 +181,9 @@ void PageObjective::add_question(Split split, NaturalQuestion question, const st
   summary.cut += encoded.left_out > 0 ? 1 : 0;
   summary.left_out += encoded.left_out;
   for (const text::Encoding& encoding : encoded.windows) {
-    Window window = window_of(question, page, encoding);
+    // Candidates are scored, and not learned.
+    Window window =
+        split == Split::kHeldOut ? window_of(question, page, encoding) : Window{shown_part(encoding, page.text), {}};
     add_window(split, encoding, question_tokens(encoding));
     if (split == Split::kTraining) {
       targets_.push_back(target_of(question, page, window));
