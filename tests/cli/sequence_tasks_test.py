@@ -118,6 +118,7 @@ class SequenceTasksTest(Case):
             self.assertEqual([one["translation_text"] for one in together], [one["translation_text"] for one in alone])
         given = ("translate", self.model, "--target-lang", "de", "a man")
         self.assert_fails(weft(*given, "--model-weights", "1"), 2, "--with")
+        self.assert_fails(weft(*given, "--mean", "logarithms"), 2, "--with")
         self.assert_fails(weft(*given, "--with", other, "--model-weights", "1"), 1, "1 weights for 2 models")
         self.assert_fails(weft(*given, "--with", other, "--model-weights", "1", "x"), 1, "--model-weights", "'x'")
         vocabulary = json.loads((other / "vocab.json").read_text())

@@ -186,6 +186,15 @@ TEST_F(Denoising, RefusesWhatMakesNoPairs) {
   given["gap_choice"] = "lead";
   given["gap_score_noise"] = 0.2;
   refuse(given, ErrorKind::kArgument, {"gap_score_noise", "lead"});
+  given = noisy("mask");
+  given["noise_span"] = 2.0;
+  refuse(given, ErrorKind::kArgument, {"noise_span changes nothing", "mask"});
+  given = noisy("rotate");
+  given["noise_share"] = 0.2;
+  refuse(given, ErrorKind::kArgument, {"noise_share changes nothing", "rotate"});
+  given = noisy("spans");
+  given["gap_choice"] = "lead";
+  refuse(given, ErrorKind::kArgument, {"gap_choice changes nothing", "spans"});
   given = noisy("words");
   refuse(given, ErrorKind::kArgument, {"noise", "words", "gap-sentences"});
   given = noisy("spans");

@@ -38,6 +38,9 @@ void join_writers(const TranslateCommand& command, const tasks::JointWritingConf
   if (joint.with.empty() && !joint.model_weights.empty()) {
     throw UsageError("--model-weights are of several models, and --with names none");
   }
+  if (joint.with.empty() && command.joint.contains("mean")) {
+    throw UsageError("--mean is of several models, and --with names none");
+  }
   std::vector<tasks::SequenceModel> others;
   for (const std::string& directory : joint.with) {
     SequenceFlags flags = command.flags;

@@ -98,16 +98,27 @@ void check_noise(const PairSettings& settings, std::string_view where) {
           " cuts texts anew, and denoise hides tokens of texts that are cut once");
 }
 
+bool is_used(std::string_view field, const PairConfig& config) {
+  const std::string& noise = config.noise;
+  if (field.starts_with("gap_")) {
+    return noise == "gap-sentences";
+  }
+  if (field == "noise_span") {
+    return noise == "infill" || noise == "permute-infill" || noise == "spans";
+  }
+  return field != "noise_share" || (noise != "permute" && noise != "rotate");
+}
+
 // Settings of noise would change nothing elsewhere. A config file may hold them as they are by default.
 void check_noise_fields(const Json& fields, const PairConfig& config, std::string_view where) {
-  if (makes_noise(config)) {
-    return;
-  }
   const Json defaults = formats::to_json(PairConfig());
   for (const std::string_view name : kNoiseFields) {
     const auto given = fields.find(std::string(name));
-    require(given == fields.end() || *given == defaults.at(std::string(name)), where, ": ", name,
-            " is for denoise, and the task is ", config.task);
+    if (given == fields.end() || *given == defaults.at(std::string(name))) {
+      continue;
+    }
+    require(makes_noise(config), where, ": ", name, " is for denoise, and the task is ", config.task);
+    require(is_used(name, config), where, ": ", name, " changes nothing where noise is ", config.noise);
   }
 }
 
