@@ -68,21 +68,25 @@ def remark_of(row, best_row, table):
     return "" if told_apart(figures[table.FIGURE], best[table.FIGURE], fixed(cell), fixed(best_cell)) else "not told from the best"
 
 
+def how_compared(seeds, group):
+    within = f", within each {group}" if group else ""
+    return f"Mean and deviation of {seeds} seeds; rows are told apart by Welch's test at 95%{within}."
+
+
 def markdown(table, lines):
-    """A Markdown table. Its last column says of each row whether it is the best, or cannot be told from the best."""
+    """A Markdown table. Its last column says of each row whether it is the best, or cannot be told from the best, of all rows or of its GROUP."""
     rows = grouped(table, lines)
     fixed = getattr(table, "fixed", lambda cell: False)
     with_figure = [row for row in rows if row[1].get(table.FIGURE)]
     if not with_figure:
         return f"{table.CLAIM}\n\nNo cell is finished."
-    sign = 1 if table.BETTER == "larger" else -1
-    best = max(with_figure, key=lambda row: sign * statistics.fmean(row[1][table.FIGURE]))
+    group = getattr(table, "GROUP", None)
+    best = best_rows(with_figure, table.FIGURE, 1 if table.BETTER == "larger" else -1, group)
     settings = list(dict.fromkeys(name for cell, _ in rows for name in cell))
     names = [table.FIGURE, *dict.fromkeys(name for _, figures in rows for name in figures if name != table.FIGURE)]
     text = [table.CLAIM, "", "| " + " | ".join([*settings, *names, ""]) + " |", "|" + " -- |" * (len(settings) + len(names) + 1)]
     for cell, figures in rows:
         values = [figure(figures[name], fixed(cell)) if figures.get(name) else "" for name in names]
-        text.append("| " + " | ".join([*(str(cell.get(name, "")) for name in settings), *values, remark_of((cell, figures), best, table)]) + " |")
-    seeds = max(len(figures[table.FIGURE]) for _, figures in with_figure)
-    text += ["", f"Mean and deviation of {seeds} seeds; rows are told apart by Welch's test at 95%."]
-    return "\n".join(text)
+        remark = remark_of((cell, figures), best.get(cell.get(group), (None, None)), table)
+        text.append("| " + " | ".join([*(str(cell.get(name, "")) for name in settings), *values, remark]) + " |")
+    return "\n".join([*text, "", how_compared(max(len(figures[table.FIGURE]) for _, figures in with_figure), group)])

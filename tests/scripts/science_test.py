@@ -86,6 +86,16 @@ class ScienceTest(unittest.TestCase):
         self.assertEqual(rows["| late"], ["", "missing |"])
         self.assertIn("No cell is finished", summary.markdown(table, []))
 
+    def test_rows_are_compared_within_a_group(self):
+        table = small_table({"a": [1.0], "b": [2.0], "c": [9.0], "d": [8.0], "e": [5.0]})
+        groups = {"a": "low", "b": "low", "c": "high", "d": "high", "e": "empty"}
+        cells = [{"row": name, "kind": kind} for name, kind in groups.items()]
+        table.cells, table.GROUP = lambda: cells, "kind"
+        lines = [{"cell": cell, "seed": 0, "figures": {"f1": value}} for cell, value in zip(cells, (1.0, 2.0, 9.0, 8.0))]
+        found = summary.markdown(table, lines)
+        self.assertEqual([line.split(" | ")[-1] for line in found.splitlines() if line.startswith("| ")][2:], [" |", "best |", "best |", " |", "missing |"])
+        self.assertIn("at 95%, within each kind.", found)
+
     def test_one_seed_tells_nothing(self):
         self.assertFalse(summary.told_apart([1.0], [9.0]))
         self.assertTrue(summary.told_apart([1.0], [9.0], True, True))
