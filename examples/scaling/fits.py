@@ -51,9 +51,19 @@ def checked(runs):
     return rows
 
 
+def path_of(size, curve):
+    """(log C, log L) of a training curve. ValueError where its tokens do not grow: between such points nothing can be read off."""
+    rows = checked([(size, tokens, loss) for tokens, loss in curve])
+    if not (numpy.diff(rows[:, 1]) > 0).all():
+        raise ValueError(f"the curve of {size:g} parameters: each point must have more tokens than the one before it")
+    return numpy.log(6 * size * rows[:, 1]), numpy.log(rows[:, 2])
+
+
 def envelope(curves, points=100):
     """a of N ~ C^a from {parameters: [(tokens, loss)]}: at each of `points` budgets that two sizes reached, the size with the lowest loss."""
-    paths = {size: (numpy.log([6 * size * tokens for tokens, _ in curve]), numpy.log([loss for _, loss in curve])) for size, curve in curves.items()}
+    if not curves:
+        raise ValueError("an envelope needs training curves, found none")
+    paths = {size: path_of(size, curve) for size, curve in curves.items()}
     low, high = min(path[0][0] for path in paths.values()), max(path[0][-1] for path in paths.values())
     budgets, best = [], []
     for budget in numpy.linspace(low, high, points):
@@ -67,10 +77,11 @@ def envelope(curves, points=100):
 
 
 def lowest(runs):
-    """log N at the lowest point of a parabola through losses of one budget; ValueError where it has none."""
+    """log N at the lowest point of a parabola through losses of one budget; ValueError where it is not between the sizes."""
     rows = checked(runs)
-    square, slope, _ = numpy.polyfit(numpy.log(rows[:, 0]), rows[:, 2], 2)
-    if len(rows) < 3 or square <= 0:
+    sizes = numpy.log(rows[:, 0])
+    square, slope, _ = numpy.polyfit(sizes, rows[:, 2], 2) if len(set(sizes)) > 2 else (0.0, 0.0, 0.0)
+    if square <= 0 or not sizes.min() <= -slope / (2 * square) <= sizes.max():
         raise ValueError(f"{len(rows)} runs of one budget have no lowest point between them: add smaller and larger models")
     return -slope / (2 * square)
 

@@ -52,6 +52,13 @@ class ScalingTest(unittest.TestCase):
             fits.parametric([(1, 1, 1)] * 3)
         with self.assertRaisesRegex(ValueError, "no lowest point"):
             fits.lowest([(1e6, 1e6, 3.0), (2e6, 5e5, 2.0), (4e6, 2e5, 1.5), (8e6, 1e5, 0.2)])
+        for runs in ([(1e6, 8e6, 3.0), (2e6, 4e6, 2.0), (4e6, 2e6, 1.4), (8e6, 1e6, 1.1)], [(1e6, 1e6, 3.0), (1e6, 2e6, 2.0), (4e6, 1e6, 2.5)]):
+            with self.assertRaisesRegex(ValueError, "no lowest point"):  # it would lie beyond the largest; two sizes
+                fits.lowest(runs)
+        with self.assertRaisesRegex(ValueError, "the curve of 2e\\+06 parameters: each point must have more tokens"):
+            fits.envelope({1e6: [(1e8, 3.0), (1e9, 2.9)], 2e6: [(1e9, 2.8), (1e8, 3.1)]})
+        with self.assertRaisesRegex(ValueError, "found none"):
+            fits.envelope({})
         with self.assertRaisesRegex(ValueError, "found the shape"):
             fits.parametric([1.0, 2.0])
         with self.assertRaisesRegex(ValueError, "two budgets at least, found 1"):
