@@ -106,11 +106,33 @@ def other_sequences(chosen, promoters):
     return sequences.read(chosen.others) if chosen.others else None
 
 
+def checked_folds(chosen, found):
+    """The parts; SystemExit where a part cannot be scored."""
+    if chosen.folds < 2:
+        raise SystemExit(f"promoters: --folds must be 2 or more, found {chosen.folds}")
+    parts = sequences.folds(found, chosen.folds, chosen.seed)
+    for number, part in enumerate(parts):
+        if {each.label for each in part} != {0, 1}:
+            raise SystemExit(f"promoters: fold {number} of {chosen.folds} has not got both promoters and others: give fewer --folds or more sequences")
+    return parts
+
+
+def keep_settings(chosen):
+    """Runs in --out go on, so that they must be of the same settings; SystemExit where they are of others. Each seed has folders of its own."""
+    said = {name: str(value) for name, value in vars(chosen).items() if name not in ("weft", "out", "seed")}
+    path = chosen.out / "settings.json"
+    chosen.out.mkdir(parents=True, exist_ok=True)
+    if path.exists() and json.loads(path.read_text()) != said:
+        raise SystemExit(f"promoters: {chosen.out} has runs with other settings (settings.json): give another --out")
+    path.write_text(json.dumps(said, indent=2) + "\n")
+
+
 def main():
     chosen = options()
     promoters = sequences.read(chosen.promoters)
     others = other_sequences(chosen, promoters)
-    parts = sequences.folds(sequences.examples(promoters, others, chosen.made, chosen.seed), chosen.folds, chosen.seed)
+    parts = checked_folds(chosen, sequences.examples(promoters, others, chosen.made, chosen.seed))
+    keep_settings(chosen)
     folds, out = [], chosen.out
     for fold, scored in enumerate(parts):
         learned = [each for number, part in enumerate(parts) if number != fold for each in part]

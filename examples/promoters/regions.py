@@ -32,7 +32,7 @@ def number_in(text, where, what):
 
 
 def read_bed(path, genome):
-    """[(chromosome, begin, end)], each within a chromosome of the genome. SystemExit names the line that is none."""
+    """[(chromosome, begin, end)], each within a chromosome of the genome. SystemExit names the line that is none, or says that there is none at all."""
     found = []
     for number, line in enumerate(sequences.lines_of(path), 1):
         if not line or line.startswith(("#", "track", "browser")):
@@ -46,6 +46,8 @@ def read_bed(path, genome):
         if not begin < end <= len(genome[name]):
             raise SystemExit(f"promoters: {where}: expected begin < end <= {len(genome[name])}, the length of {name}, found {begin} and {end}")
         found.append((name, begin, end))
+    if not found:
+        raise SystemExit(f"promoters: {path} holds no region, so that every piece of the genome could be a promoter")
     return found
 
 

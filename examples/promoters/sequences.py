@@ -15,6 +15,7 @@ import collections
 import gzip
 import pathlib
 import random
+import zlib
 from typing import NamedTuple
 
 PARTS, KEPT = 20, 8
@@ -37,7 +38,7 @@ def lines_of(path):
     try:
         with opened(path, "rt", encoding="ascii") as lines:
             return [line.strip() for line in lines]
-    except (OSError, EOFError, UnicodeDecodeError) as error:
+    except (OSError, EOFError, UnicodeDecodeError, zlib.error) as error:
         raise SystemExit(f"promoters: {path} cannot be read as text: {error}") from None
 
 

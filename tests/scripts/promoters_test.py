@@ -9,12 +9,14 @@ import pathlib
 import random
 import sys
 import tempfile
+import types
 import unittest
 
 ROOT = pathlib.Path(os.environ.get("WEFT_SOURCE_DIR", pathlib.Path(__file__).resolve().parents[2]))
 sys.path[:0] = [str(ROOT / "examples/promoters"), str(ROOT / "examples/science")]
 
 import naive_bayes  # noqa: E402
+import promoters  # noqa: E402
 import regions  # noqa: E402
 import sequences  # noqa: E402
 
@@ -66,6 +68,23 @@ class FoldsTest(unittest.TestCase):
             self.assertEqual(sum(each.label for each in part), len(part) / 2)  # each with its negative
 
 
+class SettingsTest(unittest.TestCase):
+    def test_folds_without_a_class(self):
+        found = sequences.examples(["ACGT" * 20, "GGCA" * 20], None, "uniform", 0)
+        for count, said in ((1, "--folds must be 2 or more, found 1"), (3, "fold 2 of 3 has not got both")):
+            with self.assertRaisesRegex(SystemExit, said):
+                promoters.checked_folds(types.SimpleNamespace(folds=count, seed=0), found)
+        self.assertEqual(len(promoters.checked_folds(types.SimpleNamespace(folds=2, seed=0), found)), 2)
+
+    def test_runs_of_other_settings_do_not_go_on(self):
+        with tempfile.TemporaryDirectory(prefix="weft-promoters-") as folder:
+            out = pathlib.Path(folder) / "out"
+            for seed in (0, 1):
+                promoters.keep_settings(types.SimpleNamespace(out=out, weft="weft", made="uniform", seed=seed))
+            with self.assertRaisesRegex(SystemExit, "other settings"):
+                promoters.keep_settings(types.SimpleNamespace(out=out, weft="weft", made="dinucleotides", seed=0))
+
+
 class NaiveBayesTest(unittest.TestCase):
     def test_by_hand(self):
         """Runs of one letter: A 3 and C 1 in class 1, A 1 and C 3 in class 0; one is added to each of four letters."""
@@ -110,9 +129,10 @@ class FilesTest(unittest.TestCase):
         self.assertEqual(sequences.read(self.file(gzip.compress(b">a\nACGN\n"))), ["ACGN"])
 
     def test_files_that_are_none(self):
+        damaged = gzip.compress(b">a\nACGN\n" * 50)[:10] + b"\xff" * 20
         for text, said in (("ACGT\nAC-T\n", "record 2 must be letters of DNA, found '-'"), (">a\n>b\nAC\n", "record 1 must be letters of DNA, found none"),
                            ("AC\n>a\nAC\n", "line 1 is a sequence before"), ("", "holds no sequence"), (b"\x1f\x8bAC", "cannot be read as text"),
-                           (b"AC\xff", "cannot be read as text")):
+                           (b"AC\xff", "cannot be read as text"), (damaged, "cannot be read as text")):
             with self.assertRaisesRegex(SystemExit, said):
                 sequences.read(self.file(text))
         with self.assertRaisesRegex(SystemExit, "there is no file"):
@@ -133,6 +153,8 @@ class FilesTest(unittest.TestCase):
                            ("chr1\t1\tx", "the end must be a whole number, found 'x'"), ("chr1 1 9", "found 1 fields")):
             with self.assertRaisesRegex(SystemExit, f"line 2: .*{said}"):
                 regions.read_bed(self.file("chr1\t0\t9\n" + line + "\n"), genome)
+        with self.assertRaisesRegex(SystemExit, "holds no region"):
+            regions.read_bed(self.file("# none\n"), genome)
         with self.assertRaisesRegex(SystemExit, "line 3: a record needs a name of its own, found 'a'"):
             regions.chromosomes(self.file(">a\nAC\n>a\nAC\n"))
 
