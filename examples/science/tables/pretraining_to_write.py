@@ -54,7 +54,7 @@ def tokenizer(world):
         # A run of one step learns a vocabulary with the sentinels that spans need.
         start = world.folder / "vocabulary-run"
         world.trained(start, "--task", "denoise", "--noise", "spans", "--train-text", *plain_text(world), "--vocabulary-size", 8000, *SHAPE, "--steps", 1)
-        folder.symlink_to(start, target_is_directory=True)
+        folder.symlink_to(start.name, target_is_directory=True)  # beside it: a link to a relative --out would lead nowhere
     return folder
 
 
