@@ -17,8 +17,8 @@ def number(value):
 
 
 def plain(value):
-    """One digit that counts, without an exponent."""
-    return f"{value:.7f}"[:2 - math.floor(math.log10(value))] if 1e-7 <= value < 0.1 else f"{value:.1f}"
+    """One digit that counts, rounded, without an exponent."""
+    return f"{value:.{-math.floor(math.log10(value))}f}" if 1e-7 <= value < 0.1 else f"{value:.1f}"
 
 
 def bar(x, y, value, largest, unit, colour):

@@ -82,7 +82,7 @@ class BenchAllTest(unittest.TestCase):
         self.assertIn("30.0 s", words)
         self.assertIn("8,192 tokens", words)
         self.assertEqual(words.count("not run"), 2 * len(long_texts.LENGTHS) * len(long_texts.PROGRAMS) - len(known))
-        self.assertEqual([chart.plain(value) for value in (0.3, 0.04321, 0.0000051, 0.0)], ["0.3", "0.04", "0.000005", "0.0"])
+        self.assertEqual([chart.plain(value) for value in (0.3, 0.04321, 0.0479, 0.0000051, 0.0)], ["0.3", "0.04", "0.05", "0.000005", "0.0"])
         store = kept.Store("a-processor", self.folder)
         store.add(found(2.0, 100.0), "")
         self.assertEqual((store.value(TIME.name, {}), store.value(TIME.name, found(1.5, 90.0)), store.value("another", {})), (2.0, 1.5, None))
