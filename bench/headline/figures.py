@@ -41,7 +41,8 @@ class Context:
         done = subprocess.run(command, capture_output=True, text=True, timeout=limit)
         if done.returncode:
             return (done.stderr.strip().splitlines() or [f"it ended with {done.returncode} and said nothing"])[-1][:200]
-        return json.loads([line for line in done.stdout.splitlines() if line.startswith("{")][-1])
+        lines = [line for line in done.stdout.splitlines() if line.startswith("{")]
+        return json.loads(lines[-1]) if lines else "it printed no JSON"
 
     def model(self, family):
         """A directory of base size with random weights."""
@@ -69,6 +70,9 @@ class Figure:
             return Measured(self, why=f"not run: it took longer than the {left:.0f} s that were left")
         except RuntimeError as error:
             return Measured(self, why=f"not run: {error}")
+        except subprocess.CalledProcessError as error:  # a directory that could not be made: the figures before it are kept
+            said = (error.stderr or b"").decode(errors="replace").strip().splitlines() or [f"it ended with {error.returncode}"]
+            return Measured(self, why=f"not run: {said[-1][:200]}")
 
 
 @dataclasses.dataclass

@@ -65,6 +65,16 @@ class BenchAllTest(unittest.TestCase):
                 context.json(command, 10)
         self.assertEqual((self.folder / "runs").read_text(), "1")
 
+    def test_what_cannot_be_read_or_made_is_a_line(self):
+        context = figures.Context("weft", "python3", 1, self.folder)
+        silent = figures.Figure("time", "s", False, 1, lambda context, left: context.json([sys.executable, "-c", ""], left)["seconds"])
+        self.assertEqual(silent.measure(context, 10).why, "not run: it printed no JSON")
+        (self.folder / "weft").write_text("#!/bin/sh\necho no room >&2\nexit 1\n")
+        (self.folder / "weft").chmod(0o755)
+        context.weft = self.folder / "weft"
+        unmade = figures.Figure("time", "s", False, 1, lambda context, left: context.model("big_bird"))
+        self.assertEqual(unmade.measure(context, 10).why, "not run: no room")
+
     def test_a_long_text_that_differs_is_not_timed(self):
         context = figures.Context("weft", "python3", 1, self.folder)
         (self.folder / "long-text").mkdir()
