@@ -43,8 +43,8 @@ class Store:
         return next(((run["figures"][figure.name], run) for run in reversed(self.runs) if figure.name in run["figures"]), None)
 
     def value(self, name, found):
-        """A figure of this run by its name, else the last one that is kept, else None."""
-        if name in found and found[name].value is not None:
+        """A figure of this run by its name, None where it was not run or was wrong; the last one that is kept where this run has no such figure."""
+        if name in found:
             return found[name].value
         return next((run["figures"][name] for run in reversed(self.runs) if name in run["figures"]), None)
 

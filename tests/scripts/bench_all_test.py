@@ -96,6 +96,8 @@ class BenchAllTest(unittest.TestCase):
         store = kept.Store("a-processor", self.folder)
         store.add(found(2.0, 100.0), "")
         self.assertEqual((store.value(TIME.name, {}), store.value(TIME.name, found(1.5, 90.0)), store.value("another", {})), (2.0, 1.5, None))
+        wrong = {TIME.name: figures.Measured(TIME, why="not run: hidden states differ")}
+        self.assertIsNone(store.value(TIME.name, wrong))  # and not the one that was kept when they were right
 
 
 if __name__ == "__main__":
