@@ -102,7 +102,7 @@ def compute(library, directory, length, dtype, threads, out):
         else:
             run = (transformers_run if library == "transformers" else sentence_run)(directory, inputs, getattr(torch, dtype))
         hidden, seconds = best(run)
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e9
     save_file({"last_hidden_state": hidden.float().contiguous()}, out)
     print(json.dumps({"seconds": seconds, "peak_gb": peak}))
 

@@ -39,7 +39,7 @@ def main():
         begin = time.perf_counter()
         (step if task == "train" else forward)()
         times.append(time.perf_counter() - begin)
-    print(json.dumps({"seconds": min(times[1:]), "peak_gb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6}))
+    print(json.dumps({"seconds": min(times[1:]), "peak_gb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e9}))
 
 
 if __name__ == "__main__":

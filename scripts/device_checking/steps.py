@@ -77,7 +77,7 @@ def judged(theirs, ours, length):
 
 
 def program(words):
-    """What `weft WORDS` prints, by the package of this Python. Errors: RuntimeError with its last line."""
+    """What `weft WORDS` prints, by the package of this Python. Errors: RuntimeError with the first line of its error."""
     done = subprocess.run([sys.executable, "-m", "weft_attention", *map(str, words)], capture_output=True, text=True)
     if done.returncode != 0:
         said = done.stderr.strip().splitlines() or ["it wrote nothing"]
