@@ -4,10 +4,14 @@
 
 #include <gtest/gtest.h>
 
+#include <ATen/ops/ones.h>
+
 #include "models/small_encoder.h"
 #include "support/expect_error.h"
 #include "support/temporary_directory.h"
 #include "weft/checkpoint/encoder_directory.h"
+#include "weft/checkpoint/new_models/convert_directory.h"
+#include "weft/checkpoint/tensors.h"
 
 namespace weft::service {
 namespace {
@@ -102,6 +106,24 @@ TEST_F(AccountOfADirectory, AGpuKeepsNoPackedWeightsButLayouts) {
   EXPECT_EQ(account.packed, 0);
   EXPECT_GT(account.layouts, 0);
   EXPECT_EQ(account.total(), account.weights + account.layouts + account.work);
+}
+
+TEST_F(AccountOfADirectory, OfInt8DirectoriesOnlyCodesAreBytes) {
+  checkpoint::convert_directory(
+      {.directory = (folder_ / "bert").string(), .out = (folder_ / "int8").string(), .given = {{"weights", "int8"}}});
+  const auto weights = [&] {
+    return memory_account("small", checkpoint::open_model(folder_ / "int8"), {}, {}).weights;
+  };
+  std::int64_t least = 0;
+  checkpoint::NamedTensors tensors = checkpoint::load_tensors(folder_ / "int8/model.safetensors");
+  for (const auto& [name, tensor] : tensors) {
+    least += static_cast<std::int64_t>(tensor.nbytes());  // tables of positions are numbers of four bytes
+  }
+  EXPECT_GE(weights(), least);
+  // A code without rows is refused when the model is read; here nothing is read beyond its shape.
+  tensors.emplace_back("stray", at::ones({}, at::kChar));
+  checkpoint::save_tensors(folder_ / "int8/model.safetensors", tensors);
+  EXPECT_GE(weights(), least);
 }
 
 }  // namespace

@@ -31,19 +31,27 @@ struct FileSizes {
   std::int64_t largest = 0;
 };
 
+/// What becomes of the matrices of a file.
+enum class Matrices {
+  kStay,    ///< numbers
+  kBecome,  ///< int8 while they are read
+  kAre      ///< int8 already: other matrices, such as tables of positions, stay numbers
+};
+
 // Integers in files of weights are positions and counters, which are not read, or the codes of int8.
-FileSizes sizes_of_files(const std::filesystem::path& directory, std::int64_t element_bytes, bool int8) {
+FileSizes sizes_of_files(const std::filesystem::path& directory, std::int64_t element_bytes, Matrices matrices) {
   const auto file = formats::open_tensor_directory(directory);
   FileSizes sizes;
   for (const formats::TensorInfo& tensor : file->tensors()) {
-    const bool is_code = int8 && tensor.dtype == formats::Dtype::I8;
+    const bool has_rows = tensor.shape.size() == 2;  // else it is no matrix, whatever its type: refused when it is read
+    const bool is_code = matrices == Matrices::kAre && has_rows && tensor.dtype == formats::Dtype::I8;
     if (!is_code && formats::dtype_name(tensor.dtype).find('F') == std::string_view::npos) {
       continue;
     }
     const auto bytes = static_cast<std::int64_t>(tensor.end - tensor.begin);
     const std::int64_t numbers = bytes / static_cast<std::int64_t>(formats::dtype_size(tensor.dtype));
     // A matrix becomes a byte a number, with a scale and a correction for each row that a product sums.
-    const bool is_matrix = is_code || (int8 && tensor.shape.size() == 2 && tensor.shape[1] > 1);
+    const bool is_matrix = is_code || (matrices == Matrices::kBecome && has_rows && tensor.shape[1] > 1);
     sizes.weights += is_matrix ? numbers + 2 * kFloat * std::max(tensor.shape.front(), tensor.shape.back())
                                : numbers * element_bytes;
     sizes.largest = std::max(sizes.largest, bytes);
@@ -202,7 +210,8 @@ MemoryAccount memory_account(const std::string& name, const checkpoint::OpenedMo
   const checkpoint::Facts facts = directory.facts(ability);
   const std::int64_t element_bytes = element_bytes_of(facts, directory, config);
   const bool int8 = config.weights == "int8" || directory.computes_int8();
-  const FileSizes sizes = sizes_of_files(directory.path(), element_bytes, int8);
+  const Matrices matrices = directory.holds_int8() ? Matrices::kAre : int8 ? Matrices::kBecome : Matrices::kStay;
+  const FileSizes sizes = sizes_of_files(directory.path(), element_bytes, matrices);
   const Work work = count_work(facts, directory, limits, element_bytes);
   return {.model = name,
           .weights = sizes.weights + sizes_of_modules(directory.root()),
