@@ -39,6 +39,9 @@ class Devices(Case):
         self.assert_fails(self.run_weft(*bench, "cuda", init=3), 1, "cuInit gives error 3")
         self.assert_fails(self.run_weft(*bench, "cuda", gpus=0), 1, "finds no GPU")
         self.assert_fails(self.run_weft(*bench, "gpu"), 2, "--device must be cpu, cuda or cuda:N", "'gpu'")
+        cost = ("pattern", "cost", "full", "--length", "64", "--device")  # though nothing was calibrated
+        self.assert_fails(self.run_weft(*cost, "gpu"), 2, "--device must be cpu, cuda or cuda:N", "'gpu'")
+        self.assert_fails(self.run_weft(*cost, "cuda", gpus=0), 1, "finds no GPU")
 
     def test_a_server_that_does_not_fit_a_gpu_is_refused(self):
         made = weft("init", "--family", "bert", *SPEC, "--out", self.folder / "model")
@@ -62,6 +65,9 @@ class Devices(Case):
         self.assertEqual(again.returncode, 0, again.stderr)
         self.assertEqual(json.loads((self.folder / "rates.json").read_text())["gpus"][0]["machine"], machine)
         self.assert_fails(self.run_weft(*cost, gpus=0), 1, "finds no GPU")
+        (self.folder / "rates.json").write_text(json.dumps({"gpus": written["gpus"]}))
+        self.assertEqual(self.run_weft(*cost).returncode, 0)
+        self.assert_fails(self.run_weft(*cost[:-1], "cpu"), 1, "there is no calibration of the CPU", "weft bench calibrate")
 
 
 if __name__ == "__main__":

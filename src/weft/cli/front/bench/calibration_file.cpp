@@ -110,6 +110,8 @@ const Json& calibration_of_gpu(const Json& file, const std::string& name, const 
 inspect::MachineRates rates_of_this_machine(const std::filesystem::path& path, const Machine& here) {
   const Json file = formats::read_json(named_by_user(path));
   const bool is_gpu = here.isa == kGpuIsa;
+  require(is_gpu || !file.is_object() || file.contains("machine") || !file.contains(kGpus), path.string(),
+          ": there is no calibration of the CPU", kAgain);
   const Json& json = is_gpu ? calibration_of_gpu(file, here.processor, path.string()) : file;
   Calibration calibration = calibration_from_json(json, path.string());
   const std::string words = differing_fields(calibration.machine, here);
@@ -183,7 +185,7 @@ Json with_calibration(Json file, const Calibration& calibration) {
   for (const Json& each : before) {
     const Json* const machine = each.is_object() && each.contains("machine") ? &each["machine"] : nullptr;
     if (machine == nullptr || !machine->is_object() ||
-        machine->value("processor", std::string()) != calibration.machine.processor) {
+        machine->value("processor", Json()) != calibration.machine.processor) {
       others.push_back(each);
     }
   }

@@ -14,6 +14,7 @@
 #include "weft/cli/front/help.h"
 #include "weft/cli/front/output.h"
 #include "weft/cli/front/pattern/pattern_site.h"
+#include "weft/cli/front/tensor_part.h"
 #include "weft/cli/front/threads.h"
 #include "weft/core/error.h"
 #include "weft/core/work/watched_progress.h"
@@ -119,6 +120,9 @@ void show_cost(const CostOptions& options) {
   CostConfig config;
   formats::update_from_json(config, only_fields_of<CostConfig>(options.given), "weft pattern cost");
   const std::int64_t threads = asked_threads(options.threads);
+  if (options.device != "cpu") {
+    tensor_part().describe_device(options.device);  // refuses what is no device of this machine, calibrated or not
+  }
   const pattern::Pattern pattern = parse_pattern(options.expression);
   const inspect::ModelShape shape = shape_of(options, config);
   require_input(pattern, shape.input);
