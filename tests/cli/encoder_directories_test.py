@@ -282,6 +282,7 @@ class Int8Test(Case):
         self.assertEqual(weft("convert", model, "--weights", "int8", "--out", out).returncode, 0)
         self.assert_fails(weft("convert", out, "--weights", "int8", "--out", self.folder / "x"), 1, "int8", "floating-point")
         self.assert_fails(weft("average", out, out, "--out", self.folder / "x"), 1, "int8", "a mean")
+        self.assert_fails(weft("bench", "model", out, "--train"), 1, "int8", "--train needs floating-point")
         data = self.folder / "data.tsv"
         data.write_text("text\tlabel\n" + f"{TEXT}\ta\n{TEXT} no\tb\n" * 4)
         self.assert_fails(weft("train", "--task", "classify", "--model", out, "--train-data", data, "--epochs", "1", "--out", self.folder / "run"), 1, "int8", "training")

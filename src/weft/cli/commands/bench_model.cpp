@@ -7,6 +7,7 @@
 #include "weft/attention/devices/device_work.h"
 #include "weft/bench/model_bench.h"
 #include "weft/checkpoint/encoder_directory.h"
+#include "weft/checkpoint/open_model.h"
 #include "weft/cli/commands/tensor_commands.h"
 #include "weft/cli/front/failure.h"
 #include "weft/cli/front/field_flags.h"
@@ -140,7 +141,11 @@ void run_bench_model(const BenchModelCommand& command) {
   // Training keeps its parameters in float32 and casts for the products.
   load.dtype = call.train ? at::kFloat : settings.dtype;
   load.int8 = settings.int8;
-  models::EncoderModel model = checkpoint::load_encoder(command.directory, load);
+  const checkpoint::OpenedModel directory = checkpoint::open_model(command.directory);
+  if (command.train) {
+    directory.need_floating("weft bench model --train");
+  }
+  models::EncoderModel model = checkpoint::load_encoder(directory, load);
   const bool has_vocabulary = model->head() == models::Head::kMaskedLanguageModel;
   require(has_vocabulary || !(call.train || call.fill_mask),
           "weft bench model: ", call.train ? "--train" : "--task fill-mask",
