@@ -118,7 +118,8 @@ Json cost_of_predictor(const Int8Check& check, const checkpoint::OpenedModel& st
   const std::string text = read_file(named_by_user(check.text));
   const std::vector<std::string_view> pieces = pieces_of(text);
   require(!pieces.empty(), option("check"), ": ", Quoted(check.text.string(), 4096), " is empty");
-  return compared_losses(losses_of_predictor(stored, pieces), losses_of_predictor(int8, pieces), "nats a token");
+  const char* const measure = stored.facts().reads.is_causal ? "nats a token" : "nats a masked token";
+  return compared_losses(losses_of_predictor(stored, pieces), losses_of_predictor(int8, pieces), measure);
 }
 
 std::vector<Loss> losses_of_masked(const checkpoint::OpenedModel& opened, const std::vector<std::string_view>& pieces) {
@@ -231,7 +232,9 @@ constexpr std::array kCosts{checkpoint::Way<Cost>{Ability::kWrite, cost_of_pair}
 }  // namespace
 
 void check_int8_texts(const Int8Check& check) {
-  const bool writes = checkpoint::open_model(check.model).can(Ability::kWrite);
+  const checkpoint::OpenedModel opened = checkpoint::open_model(check.model);
+  static_cast<void>(way_of(opened, kCosts));  // refuses a model of pictures, which has no text to be checked with
+  const bool writes = opened.can(Ability::kWrite);
   require(!writes || !check.target.empty(), option("check_target"),
           " is missing: an encoder-decoder is checked with sources and what they should become");
   require(writes || check.target.empty(), option("check_target"), " is for encoder-decoders, which write targets");
