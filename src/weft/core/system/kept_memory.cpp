@@ -126,7 +126,7 @@ void KeptMemory::fill(char* address, std::size_t bytes) {
         move(rest.address + rest.bytes, address + bytes - kLargePage, kLargePage);
       }
       if (rest.bytes > 0) {
-        keep(rest, next);
+        keep_or_drop(rest, next);
       }
     }
     piece = next;
