@@ -54,8 +54,8 @@ struct EncoderRunConfig {
                 "the device is fast at it"}
               .one_of({"run", "auto", "float32", "bfloat16"}));
     visit(Field{"weights", &C::weights,
-                "how the linear layers keep their weights: stored as the element type says, or as int8 with a scale an "
-                "output, a quarter of float32, multiplied by rows of int8 with a scale each"}
+                "how linear layers and tables of tokens keep their weights: stored as the element type says, or as int8 "
+                "with a scale an output or a token, a quarter of float32, multiplied by rows of int8 with a scale each"}
               .one_of({"stored", "int8"}));
   }
 };
