@@ -53,10 +53,11 @@ struct EncoderRunConfig {
                 "learned in, and is float32 for a model of no run; auto is the same for a run, else bfloat16 where "
                 "the device is fast at it"}
               .one_of({"run", "auto", "float32", "bfloat16"}));
-    visit(Field{"weights", &C::weights,
-                "how linear layers and tables of tokens keep their weights: stored as the element type says, or as int8 "
-                "with a scale an output or a token, a quarter of float32, multiplied by rows of int8 with a scale each"}
-              .one_of({"stored", "int8"}));
+    visit(
+        Field{"weights", &C::weights,
+              "how linear layers and tables of tokens keep their weights: stored as the element type says, or as int8 "
+              "with a scale an output or a token, a quarter of float32, multiplied by rows of int8 with a scale each"}
+            .one_of({"stored", "int8"}));
   }
 };
 
