@@ -134,7 +134,10 @@ class KeyGradientBlock {
       scores_.spoil_scores();
     }
     scores_.turn(met);
-    add_values<Format>(lanes_, value_sums_, scores_.scores, place);
+    // No dV for columns that values have not. In 32 bits that also parts the two products: together they would spill.
+    if (kIsHalf<Format> || at_.chunk < value_.slices()) {
+      add_values<Format>(lanes_, value_sums_, scores_.scores, place);
+    }
     add_values<Format>(lanes_, key_sums_, scores_.incoming, before);
     if constexpr (kCareful) {
       spoil_values(lanes_, value_sums_, screen_, slices.slot(), scores_.edges);

@@ -121,8 +121,8 @@ WEFT_DEVICE void add_values_in_tf32(Lanes& lanes, typename Lanes::template Each<
     unroll<Format::kColumns / 8>([&](auto tile) {
       lanes.run([&](int thread) {
         unroll<2>([&](auto at) {
-          const int row = 8 * step + own_column(thread) + at;
-          const int from = slice + element_place<Format>(row, 8 * tile + thread % kWarp / 4);
+          const int place = element_place<Format>(own_column(thread) + at, thread % kWarp / 4);
+          const int from = slice + 8 * step * kSliceRowBytes + pairs_further(place, tile);
           right[thread].at[at] = lanes.template load_shared<std::uint32_t>(thread, from);
         });
       });
