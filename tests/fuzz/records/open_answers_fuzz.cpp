@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any bytes as questions over many documents, in each of the four formats: one-line errors, and what is read whole holds
-// what the format promises.
+// Any bytes as questions over many documents, in each of the four formats: one-line errors, and what is read whole
+// holds what the format promises.
 #include <cstddef>
 #include <cstdint>
 #include <memory>
