@@ -265,9 +265,13 @@ class EmulatedLanes {
     sums.is_in_product = true;
     return product;
   }
+  static std::size_t result_place_of(int row, int column) {
+    return std::size_t{64} * static_cast<std::size_t>(row) + static_cast<std::size_t>(column);
+  }
   static std::size_t result_place(int thread, int at) {
-    return static_cast<std::size_t>((kernels::cuda::own_row(thread) + at % 4 / 2 * 8) * 64 + at / 4 * 8 +
-                                    kernels::cuda::own_column(thread) + at % 2);
+    const int row = kernels::cuda::own_row(thread) + at % 4 / 2 * 8;
+    const int column = at / 4 * 8 + kernels::cuda::own_column(thread) + at % 2;
+    return result_place_of(row, column);
   }
   /// A sum, which may be that of a product under way to the same registers: these go on in their order.
   float latest(const Each<kernels::cuda::Sums<8>>& sums, int thread, int at) const {
@@ -339,7 +343,7 @@ class EmulatedLanes {
         for (int at = 0; at < 16; ++at) {
           sum += left[row][at] * right(at, column);
         }
-        float& result = product.result[static_cast<std::size_t>(row * 64 + column)];
+        float& result = product.result[result_place_of(row, column)];
         result = adds ? result + sum : sum;
       }
     }

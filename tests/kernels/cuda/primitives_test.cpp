@@ -155,7 +155,7 @@ class SliceProducts : public ::testing::Test {
         for (int slice = 0; slice < 2; ++slice) {
           const float number = entry(slice, row, column);
           const int to = slice * kOther + kernels::cuda::element_place<BFloat16Format>(row, column);
-          lanes.store_shared(row, to, static_cast<std::uint16_t>(Lanes::pack<BFloat16Format>(number, 0)));
+          lanes_.store_shared(row, to, static_cast<std::uint16_t>(Lanes::pack<BFloat16Format>(number, 0)));
         }
       }
     }
@@ -164,23 +164,23 @@ class SliceProducts : public ::testing::Test {
     return static_cast<float>((row * (3 + slice) + column * 5) % 11 - 5);
   }
   void publish() {
-    lanes.publish();
-    lanes.barrier();
+    lanes_.publish();
+    lanes_.barrier();
   }
 
-  Lanes lanes{3 * kOther};
-  Lanes::Each<kernels::cuda::Scores> sums{};
+  Lanes lanes_{3 * kOther};
+  Lanes::Each<kernels::cuda::Scores> sums_{};
 };
 
 TEST_F(SliceProducts, AreThoseOfLoopsAndShowAtTheWait) {
   publish();
-  lanes.begin_products(sums);
-  lanes.multiply_slices<BFloat16Format>(sums, 0, kOther, false);
-  lanes.commit_products();
-  EXPECT_THROW(sums[0].at[0][0] = 0, std::logic_error);
-  EXPECT_THROW(lanes.wait_products<1>(sums), std::logic_error);  // still under way
-  EXPECT_THROW(lanes.store_shared(0, kOther, 1.0F), std::logic_error);
-  lanes.wait_products<0>(sums);
+  lanes_.begin_products(sums_);
+  lanes_.multiply_slices<BFloat16Format>(sums_, 0, kOther, false);
+  lanes_.commit_products();
+  EXPECT_THROW(sums_[0].at[0][0] = 0, std::logic_error);
+  EXPECT_THROW(lanes_.wait_products<1>(sums_), std::logic_error);  // still under way
+  EXPECT_THROW(lanes_.store_shared(0, kOther, 1.0F), std::logic_error);
+  lanes_.wait_products<0>(sums_);
   Lanes::Each<kernels::cuda::Scores> values{};
   Lanes::Each<kernels::cuda::PackedWeights> weights{};
   for (int thread = 0; thread < 128; ++thread) {
@@ -191,7 +191,7 @@ TEST_F(SliceProducts, AreThoseOfLoopsAndShowAtTheWait) {
       for (int column = 0; column < 64; ++column) {
         expected += entry(0, row, column) * entry(1, key, column);
       }
-      ASSERT_EQ(sums[thread].at[at / 4][at % 4], expected) << row << " " << key;
+      ASSERT_EQ(sums_[thread].at[at / 4][at % 4], expected) << row << " " << key;
     }
     for (int at = 0; at < 16; ++at) {
       const int row = kernels::cuda::own_row(thread) + at % 2 * 8;
@@ -200,11 +200,11 @@ TEST_F(SliceProducts, AreThoseOfLoopsAndShowAtTheWait) {
           Lanes::pack<BFloat16Format>(static_cast<float>((row + key) % 7), static_cast<float>((row + key + 1) % 7));
     }
   }
-  lanes.begin_products(values, weights);
-  lanes.multiply_weights<BFloat16Format>(values, weights, kOther);
-  lanes.commit_products();
+  lanes_.begin_products(values, weights);
+  lanes_.multiply_weights<BFloat16Format>(values, weights, kOther);
+  lanes_.commit_products();
   EXPECT_THROW(weights[0].at[0][0] = 0, std::logic_error);
-  lanes.wait_products<0>(values);
+  lanes_.wait_products<0>(values);
   for (int thread = 0; thread < 128; ++thread) {
     for (int at = 0; at < 32; ++at) {
       const int row = kernels::cuda::own_row(thread) + at % 4 / 2 * 8;
@@ -219,13 +219,13 @@ TEST_F(SliceProducts, AreThoseOfLoopsAndShowAtTheWait) {
 }
 
 TEST_F(SliceProducts, WhatWasNotPublishedOrNamedIsRefused) {
-  lanes.begin_products(sums);
-  EXPECT_THROW(lanes.multiply_slices<BFloat16Format>(sums, 0, kOther, false), std::logic_error);  // no barrier
-  lanes.barrier();
-  EXPECT_THROW(lanes.multiply_slices<BFloat16Format>(sums, 0, kOther, false), std::logic_error);  // not published
+  lanes_.begin_products(sums_);
+  EXPECT_THROW(lanes_.multiply_slices<BFloat16Format>(sums_, 0, kOther, false), std::logic_error);  // no barrier
+  lanes_.barrier();
+  EXPECT_THROW(lanes_.multiply_slices<BFloat16Format>(sums_, 0, kOther, false), std::logic_error);  // not published
   publish();
   Lanes::Each<kernels::cuda::Scores> others{};
-  EXPECT_THROW(lanes.multiply_slices<BFloat16Format>(others, 0, kOther, false), std::logic_error);  // not named
+  EXPECT_THROW(lanes_.multiply_slices<BFloat16Format>(others, 0, kOther, false), std::logic_error);  // not named
 }
 
 TEST(CudaPrimitives, ShufflesStayInTheirWarp) {

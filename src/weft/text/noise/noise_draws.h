@@ -28,7 +28,9 @@ class NoiseDraws {
   std::size_t poisson(double mean) noexcept {
     const double end = std::exp(-mean);
     std::size_t number = 0;
-    for (double product = unit(); product > end; product *= unit()) {
+    double product = unit();
+    while (product > end) {
+      product *= unit();
       ++number;
     }
     return number;
