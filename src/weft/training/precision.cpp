@@ -5,6 +5,8 @@
 
 #include <ATen/autocast_mode.h>
 
+#include "weft/attention/devices/device_work.h"
+
 namespace weft::training {
 
 namespace {
@@ -12,6 +14,13 @@ namespace {
 constexpr std::array kDevices{at::kCPU, at::kCUDA};
 
 }  // namespace
+
+std::string resolved_dtype(const std::string& dtype, c10::Device device) {
+  if (dtype != "auto") {
+    return dtype;
+  }
+  return attention::is_fast_at_bfloat16(device) ? "bfloat16" : "float32";
+}
 
 AutocastGuard::AutocastGuard(const std::string& dtype) {
   for (std::size_t i = 0; i < kDevices.size(); ++i) {

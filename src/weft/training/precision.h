@@ -5,9 +5,13 @@
 #include <array>
 #include <string>
 
+#include <c10/core/Device.h>
 #include <c10/core/ScalarType.h>
 
 namespace weft::training {
+
+/// "float32" or "bfloat16": what `dtype` (also "auto") means on `device` (attention::is_fast_at_bfloat16()).
+std::string resolved_dtype(const std::string& dtype, c10::Device device);
 
 /// While one lives, LibTorch's autocast is on for `dtype` "bfloat16" and off for "float32", on the CPU and on CUDA;
 /// what was before comes back after it.

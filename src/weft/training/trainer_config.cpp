@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "weft/attention/devices/device.h"
-#include "weft/attention/devices/device_work.h"
+#include "weft/training/precision.h"
 #include "weft/training/processes/process_group.h"
 
 namespace weft::training {
@@ -37,13 +37,6 @@ DropoutSeed dropout_seed(const TrainerConfig& config, std::uint64_t stream, std:
   const DropoutSeed of_run(static_cast<std::uint64_t>(config.seed) ^ stream,
                            static_cast<DropoutDraws>(config.dropout_draws));
   return of_run.derived(static_cast<std::uint64_t>(step), static_cast<std::uint64_t>(part));
-}
-
-std::string resolved_dtype(const std::string& dtype, c10::Device device) {
-  if (dtype != "auto") {
-    return dtype;
-  }
-  return attention::is_fast_at_bfloat16(device) ? "bfloat16" : "float32";
 }
 
 std::string resolved_dtype(const std::string& dtype) { return resolved_dtype(dtype, attention::opening_device()); }

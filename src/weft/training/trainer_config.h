@@ -8,8 +8,6 @@
 #include <string_view>
 #include <vector>
 
-#include <c10/core/Device.h>
-
 #include "weft/core/fields.h"
 #include "weft/core/random.h"
 
@@ -185,9 +183,8 @@ TrainerConfig resolved(TrainerConfig config);
 /// The seed of all dropout in the loss of a part; `stream` sets the draws of a task apart from all others.
 DropoutSeed dropout_seed(const TrainerConfig& config, std::uint64_t stream, std::int64_t step, std::int64_t part);
 
-/// "float32" or "bfloat16": what `dtype` (also "auto") means on `device` (attention::is_fast_at_bfloat16()), or where
-/// models are opened (attention::opening_device()).
-std::string resolved_dtype(const std::string& dtype, c10::Device device);
+/// "float32" or "bfloat16": what `dtype` (also "auto") means where models are opened (attention::opening_device());
+/// precision.h has it for any device.
 std::string resolved_dtype(const std::string& dtype);
 
 }  // namespace weft::training

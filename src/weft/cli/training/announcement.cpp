@@ -23,6 +23,7 @@
 #include "weft/readers/media/wav.h"
 #include "weft/report/attention_rows.h"
 #include "weft/report/card_rows.h"
+#include "weft/training/precision.h"
 #include "weft/training/processes/process_group.h"
 
 namespace weft::cli {
