@@ -67,6 +67,7 @@ std::vector<double> target_log_probabilities(models::EncoderDecoder model, const
   const at::NoGradGuard no_grad;
   const training::AutocastGuard autocast(options.dtype);
   std::vector<std::int64_t> lengths;
+  lengths.reserve(static_cast<std::size_t>(count));
   for (std::int64_t pair = 0; pair < count; ++pair) {
     lengths.push_back(std::max(rows.source_length(pair), rows.target_length(pair)));
   }
@@ -74,6 +75,7 @@ std::vector<double> target_log_probabilities(models::EncoderDecoder model, const
   std::vector<double> sums(static_cast<std::size_t>(count));
   for (const auto& batch : tasks::batches_by_length(lengths, {count, std::min(options.batch_tokens, most)})) {
     std::vector<PairRow> shown;
+    shown.reserve(batch.size());
     for (const std::size_t pair : batch) {
       shown.push_back(rows.row(static_cast<std::int64_t>(pair)));
     }
