@@ -2,6 +2,7 @@
 // Bytes to tokens and back.
 #include "weft/fine_tuning/open_answers/answer_spans.h"
 
+#include <ATen/TensorOperators.h>
 #include <ATen/ops/logsumexp.h>
 #include <ATen/ops/tensor.h>
 #include <ATen/ops/zeros.h>
