@@ -138,6 +138,7 @@ std::vector<std::vector<float>> vectors_of(const checkpoint::OpenedModel& opened
                                            const std::vector<std::string>& lines) {
   tasks::Embedder embedder = tasks::open_embedder(opened, {});
   std::vector<tasks::Document> documents;
+  documents.reserve(lines.size());
   for (std::size_t i = 0; i < lines.size(); ++i) {
     documents.push_back({.first = lines[i], .name = concat("line ", i + 1)});
   }
