@@ -194,6 +194,7 @@ CutText Denoiser::add(const std::string& text, const std::string& where, const t
 text::NoisedText Denoiser::with_gaps(const PairRow& piece, text::NoiseDraws& draws) const {
   const std::vector<std::size_t> ends = ends_of(piece);
   std::vector<double> scores;
+  scores.reserve(ends.size());
   for (std::size_t sentence = 0; sentence < ends.size(); ++sentence) {
     scores.push_back(gap_choice_ == "random" ? draws.unit() : static_cast<double>(piece.target[2 * sentence + 1]));
   }
