@@ -25,6 +25,7 @@ constexpr std::int64_t kWords = 7;
 std::vector<at::Tensor> random_tables(int count) {
   at::manual_seed(5);
   std::vector<at::Tensor> tables;
+  tables.reserve(static_cast<std::size_t>(count));
   for (int i = 0; i < count; ++i) {
     tables.push_back(at::randn({kWords, kWords, kWords}) * 2);
   }
@@ -33,6 +34,7 @@ std::vector<at::Tensor> random_tables(int count) {
 
 JointDecoder joined_tables(const std::vector<at::Tensor>& tables, const std::vector<double>& weights, JointMean mean) {
   std::vector<std::unique_ptr<Decoder>> decoders;
+  decoders.reserve(tables.size());
   for (const at::Tensor& table : tables) {
     decoders.push_back(std::make_unique<test::TableDecoder>(table));
   }

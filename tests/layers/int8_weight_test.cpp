@@ -30,7 +30,7 @@ class Int8Linear : public ::testing::Test {
  protected:
   Int8Linear() {
     torch::manual_seed(5);
-    for (at::Tensor parameter : linear_->parameters()) {
+    for (const at::Tensor& parameter : linear_->parameters()) {
       parameter.data().normal_();
     }
     weight_ = linear_->floating().detach().clone();
@@ -86,7 +86,7 @@ TEST_F(Int8Linear, SomeOutputsAreThoseOfAll) {
 TEST_F(Int8Linear, ItsWeightIsNoParameter) {
   EXPECT_EQ(linear_->parameters().size(), 1U);
   FeedForward layer(BlockConfig{.hidden_size = 16, .intermediate_size = 32}, at::TensorOptions(at::kFloat));
-  for (at::Tensor parameter : layer->parameters()) {
+  for (const at::Tensor& parameter : layer->parameters()) {
     parameter.normal_();
   }
   layer->eval();
