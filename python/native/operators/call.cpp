@@ -40,7 +40,9 @@ Tensor empty_tensor(std::int32_t dtype, const std::array<std::int64_t, Dimension
 /// [B, H, N, C] that is [B, N, H, C] in memory, so that joining the heads is no copy.
 Tensor empty_heads(const Tensor& like, std::int64_t heads, std::int64_t rows, std::int64_t columns) {
   std::int32_t dtype = 0;
-  STABLE_TORCH_ERROR_CODE_CHECK(aoti_torch_get_dtype(like.get(), &dtype));
+  if (aoti_torch_get_dtype(like.get(), &dtype) != AOTI_TORCH_SUCCESS) {
+    fail(ErrorKind::kUnsupported, "attend: a tensor has no dtype");
+  }
   const std::int64_t head = std::max<std::int64_t>(columns, 1);
   const std::int64_t row = head * std::max<std::int64_t>(heads, 1);
   return empty_tensor<4>(dtype, {like.size(0), heads, rows, columns},
