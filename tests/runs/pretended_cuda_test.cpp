@@ -17,6 +17,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -27,6 +28,7 @@
 #include "support/layers/pretended_cuda.h"
 #include "support/temporary_directory.h"
 #include "training/fake_task.h"
+#include "weft/attention/devices/brought_home.h"
 #include "weft/attention/devices/device.h"
 #include "weft/attention/devices/device_work.h"
 #include "weft/bench/attention_bench.h"
@@ -34,6 +36,8 @@
 #include "weft/core/files.h"
 #include "weft/generation/generate.h"
 #include "weft/generation/pair_decoder.h"
+#include "weft/layers/feed_forward.h"
+#include "weft/layers/replay/recompute.h"
 #include "weft/models/encoder_decoder.h"
 #include "weft/models/family_names.h"
 #include "weft/training/train_language_model.h"
@@ -106,6 +110,54 @@ TEST(PretendedCudaDeathTest, ReadingItsMemoryEndsTheProcess) {
   const at::Tensor there = at::ones({4}).to(kPretended);
   const volatile float* const address = there.const_data_ptr<float>();
   EXPECT_DEATH(EXPECT_EQ(*address, 1.0F), "");
+}
+
+TEST(PretendedCuda, ResultsComeHomeInTheDtypeThatIsAsked) {
+  for (const std::int64_t rows : {3, 4096}) {  // the second are more than 1 MB
+    const at::Tensor here = at::randn({rows, 300});
+    const at::Tensor there = here.to(kPretended, at::kBFloat16).slice(1, 0, 299);
+    const at::Tensor found = attention::brought_home(there, at::kFloat);
+    EXPECT_TRUE(found.is_cpu() && found.is_contiguous());
+    EXPECT_TRUE(at::equal(found, here.to(at::kBFloat16).to(at::kFloat).slice(1, 0, 299))) << rows;
+    EXPECT_TRUE(attention::brought_home(here, at::kFloat).is_same(here));
+  }
+}
+
+TEST(PretendedCuda, FeedForwardsKeepNothingWideForTheBackwardPass) {
+  constexpr std::int64_t kRows = 64;
+  constexpr std::int64_t kWide = 512;
+  layers::BlockConfig config;
+  config.hidden_size = 8;
+  config.intermediate_size = kWide;
+  config.activation = "gelu";
+  config.inner_dropout = 0.0;
+  layers::FeedForward feed_forward(config, at::TensorOptions(at::kFloat));
+  const at::Tensor x = at::randn({1, kRows, 8});
+  for (at::Tensor& parameter : feed_forward->parameters()) {
+    at::NoGradGuard without_gradients;
+    parameter.normal_(0.0, 0.3);
+  }
+  const auto kept_and_loss = [&](const at::Tensor& rows) {
+    const std::int64_t before = attention::device_bytes(kPretended);
+    const at::Tensor loss = feed_forward(rows).square().sum();
+    return std::pair(attention::device_bytes(kPretended) - before, loss);
+  };
+  expect_same_loss(
+      feed_forward, [&] { return kept_and_loss(x.to(feed_forward->up->parameters()[0].device())).second; },
+      "feed-forward");
+  EXPECT_LT(kept_and_loss(x.to(kPretended)).first, kRows * kWide * 4);
+  // Inside of a layer that is computed again as a whole, nothing is computed a third time.
+  const auto operators_of = [&](const std::function<void()>& work) {
+    const std::int64_t before = pretended_operators();
+    work();
+    return pretended_operators() - before;
+  };
+  const at::Tensor rows = x.to(kPretended);
+  const std::int64_t alone = operators_of([&] { kept_and_loss(rows).second.backward(); });
+  const auto whole = [&](const at::Tensor& again) { return feed_forward(again).square().sum(); };
+  const std::int64_t inside =
+      operators_of([&] { layers::recompute(whole, rows, feed_forward->parameters()).backward(); });
+  EXPECT_LT(inside, alone + 8);  // a third time would be both products, their biases and GELU more
 }
 
 class EncodersOnCuda : public testing::TestWithParam<std::string> {};

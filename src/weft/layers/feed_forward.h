@@ -16,8 +16,8 @@ class FeedForwardImpl : public torch::nn::Module {
  public:
   FeedForwardImpl(const BlockConfig& config, const at::TensorOptions& options);
   /// [..., hidden] -> [..., hidden]. In chunks of the config's size over the rows, where it has one: the wide hidden
-  /// states of one chunk exist at a time, in the backward pass too, which computes them again. `seed`: of the dropout
-  /// inside.
+  /// states of one chunk exist at a time, in the backward pass too, which computes them again; so it does on a GPU for
+  /// rows that are no chunks. `seed`: of the dropout inside.
   at::Tensor forward(const at::Tensor& x, const DropoutSeed& seed = {});
 
   Linear up{nullptr};    ///< hidden -> intermediate; twice that for a gated activation, the gate first

@@ -8,6 +8,7 @@
 
 #include <c10/core/InferenceMode.h>
 
+#include "weft/attention/devices/brought_home.h"
 #include "weft/core/error.h"
 #include "weft/core/interrupt.h"
 #include "weft/core/progress.h"
@@ -56,7 +57,7 @@ namespace {
 
 // A row's first `tokens` positions as float32 of its own; nothing stays nothing.
 at::Tensor row_of(const at::Tensor& batch, std::int64_t row, std::int64_t tokens) {
-  return batch.defined() ? batch.select(0, row).narrow(0, 0, tokens).to(at::kCPU, at::kFloat).contiguous()
+  return batch.defined() ? attention::brought_home(batch.select(0, row).narrow(0, 0, tokens), at::kFloat)
                          : at::Tensor();
 }
 
@@ -133,7 +134,7 @@ at::Tensor EncoderRunner::run_choices(Windows choices, Computed& computed) {
   }
   const at::Tensor logits = task_.model->forward(input).logits;
   computed = task_.model->computed();
-  return logits.select(0, 0).to(at::kCPU, at::kFloat).contiguous();
+  return attention::brought_home(logits.select(0, 0), at::kFloat);
 }
 
 }  // namespace weft::tasks

@@ -7,6 +7,7 @@
 #include <map>
 #include <utility>
 
+#include "weft/attention/devices/brought_home.h"
 #include "weft/core/error.h"
 #include "weft/core/log.h"
 #include "weft/core/quote.h"
@@ -166,7 +167,7 @@ at::Tensor scores_at(TaskModel& task, const at::Tensor& hidden, const std::vecto
     positions.push_back(masks[number].position);
   }
   const at::Tensor rows = hidden.index_select(0, at::tensor(positions, at::kLong)).to(task.dtype);
-  return task.model->vocabulary_logits(rows).to(at::kCPU, at::kFloat);
+  return attention::brought_home(task.model->vocabulary_logits(rows), at::kFloat);
 }
 
 }  // namespace

@@ -365,6 +365,7 @@ class PretendedHooks : public at::CUDAHooksInterface {
   bool hasCUDA() const override { return true; }
   bool hasPrimaryContext(c10::DeviceIndex /*device*/) const override { return true; }
   bool isPinnedPtr(const void* /*data*/) const override { return false; }
+  c10::Allocator* getPinnedMemoryAllocator() const override { return c10::GetCPUAllocator(); }
   int getNumGPUs() const override { return 1; }
   c10::DeviceIndex deviceCount() const override { return 1; }
   c10::DeviceIndex current_device() const override { return 0; }

@@ -25,6 +25,12 @@ AskedVectors read_vectors(Opened& model, const TaskCall& call) {
   return {model.embedder(tasks::embed_overrides(config, given), given.dump()), {.run = run}};
 }
 
+// Rows of a window that outlive the call: without a copy where they are all that their memory holds.
+at::Tensor kept_rows(const tasks::TokenStates& window) {
+  at::Tensor rows = window.hidden.slice(0, window.begin, window.end);
+  return rows.nbytes() == rows.storage().nbytes() ? rows : rows.clone();
+}
+
 }  // namespace
 
 Vectors embed(Opened& model, const TaskCall& call) {
@@ -51,7 +57,7 @@ Vectors encode(Opened& model, const TaskCall& call) {
   vectors.metadata =
       tasks::visit_token_states(states, call.documents, {.run = run}, [&](const tasks::TokenStates& one) {
         windows[one.document].resize(one.windows);
-        windows[one.document][one.window] = one.hidden.slice(0, one.begin, one.end).clone();
+        windows[one.document][one.window] = kept_rows(one);
       });
   vectors.rows.reserve(windows.size());
   for (const std::vector<at::Tensor>& text : windows) {

@@ -26,6 +26,24 @@ struct Recipe : torch::CustomClassHolder {
   AutocastState autocast;
 };
 
+thread_local bool recomputing = false;
+
+class Recomputing {
+ public:
+  Recomputing() noexcept : before_(recomputing) { recomputing = true; }
+  ~Recomputing() { recomputing = before_; }
+  Recomputing(const Recomputing&) = delete;
+  Recomputing& operator=(const Recomputing&) = delete;
+
+ private:
+  bool before_;
+};
+
+at::Tensor run_again(const Recipe& recipe, const at::Tensor& x) {
+  const Recomputing again;
+  return recipe.function(x);
+}
+
 struct RecomputeFunction : torch::autograd::Function<RecomputeFunction> {
   static at::Tensor forward(AutogradContext* context, const c10::intrusive_ptr<Recipe>& recipe, const at::Tensor& x,
                             at::TensorList parameters) {
@@ -45,13 +63,15 @@ struct RecomputeFunction : torch::autograd::Function<RecomputeFunction> {
     const at::AutoGradMode with_gradients(true);
     // Cut off from the outer graph, so that the recomputed one ends at x and goes with this call.
     inputs[0] = inputs[0].detach().requires_grad_(context->needs_input_grad(0));
-    variable_list result = gradients_of(recipe->function(inputs[0]), gradients[0], inputs);
+    variable_list result = gradients_of(run_again(*recipe, inputs[0]), gradients[0], inputs);
     result.insert(result.begin(), at::Tensor());  // the recipe has no gradient
     return result;
   }
 };
 
 }  // namespace
+
+bool is_recomputing() noexcept { return recomputing; }
 
 std::vector<at::Tensor> gradients_of(const at::Tensor& output, const at::Tensor& gradient,
                                      const std::vector<at::Tensor>& inputs) {

@@ -16,6 +16,10 @@ namespace weft::layers {
 at::Tensor recompute(const std::function<at::Tensor(const at::Tensor&)>& function, const at::Tensor& x,
                      const std::vector<at::Tensor>& parameters);
 
+/// Whether the calling thread runs a function of recompute() again for the backward pass: what it keeps is there for a
+/// moment, so that a part of it need not be computed a third time.
+bool is_recomputing() noexcept;
+
 /// For a function that runs again in a backward pass: the gradients of those of `inputs` that need one, where that of
 /// `output` is `gradient`; undefined for the rest and for inputs that the output does not depend on.
 std::vector<at::Tensor> gradients_of(const at::Tensor& output, const at::Tensor& gradient,

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// Memory of the system goes to a GPU through a buffer of its driver, and is cleared page by page when it is first
+// written. LibTorch keeps pinned memory for the next call, so the only new pages are those of the result.
+#include "weft/attention/devices/brought_home.h"
+
+#include <ATen/ops/empty.h>
+
+#include <cstdint>
+
+#include "weft/attention/devices/device_work.h"
+
+namespace weft::attention {
+namespace {
+
+constexpr std::int64_t kFewestPinnedBytes = std::int64_t{1} << 20;
+// LibTorch pins powers of two: of what is larger nobody wants a second copy.
+constexpr std::int64_t kMostPinnedBytes = std::int64_t{256} << 20;
+
+}  // namespace
+
+at::Tensor brought_home(const at::Tensor& tensor, at::ScalarType dtype) {
+  const auto bytes = static_cast<std::int64_t>(tensor.nbytes());
+  if (!has_own_memory(tensor.device()) || bytes < kFewestPinnedBytes || bytes > kMostPinnedBytes) {
+    return tensor.to(at::kCPU, dtype).contiguous();
+  }
+  const at::TensorOptions pinned = at::TensorOptions(tensor.scalar_type()).device(at::kCPU).pinned_memory(true);
+  const at::Tensor bridge = at::empty(tensor.sizes(), pinned);
+  bridge.copy_(tensor);  // waits
+  const at::Tensor result = at::empty(tensor.sizes(), at::TensorOptions(dtype).device(at::kCPU));
+  return result.copy_(bridge);
+}
+
+}  // namespace weft::attention
