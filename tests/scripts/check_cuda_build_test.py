@@ -64,6 +64,12 @@ class CheckCudaTest(unittest.TestCase):
         local = CODE.replace("EXIT", "@P1 STL.64 [R1+0x8], R4")
         self.assertEqual(offences(code=local), ["sm_90a: ForwardPass(bf16, 1, 0) reads or writes local memory 1 times"])
 
+    def test_traps_are_refused(self):
+        self.assertEqual(offences(code=CODE.replace("FADD R1, R2, R3", "BPT.TRAP 0x1")),
+                         ["sm_90a: JoinForwardPass(bf16) traps 1 times: it ends every call that comes there"])
+        ordered = CODE.replace("EXIT", "@P0 BPT.TRAP 0x1").replace("HMMA.16816.F32.BF16 R4, R8, R12, R4", "HGMMA.64x64x16.F32.BF16 R4, R8")
+        self.assertNotIn("traps", " ".join(offences(code=ordered)))
+
     def test_what_runs_again_for_nan_may_spill(self):
         careful = FORWARD.replace("11ForwardPassI", "11CarefulPassINS1_11ForwardWalkI").replace("ELb0EEEEE", "ELb0EEEEEEE")
         kernels, _ = ptxas.read(log_of(careful, 24, 16))

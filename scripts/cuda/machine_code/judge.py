@@ -48,6 +48,14 @@ def faults(name, architecture, compiled, counts):
     wanted = "HGMMA" if architecture == "sm_90a" and WGMMA.search(name) else "HMMA"
     if counts["all"] and is_product(name) and not sass.of_kind(counts, wanted):
         yield f"has no {wanted} among its {counts['all']} instructions"
+    yield from traps(counts)
+
+
+def traps(counts):
+    """Only the order of wgmma's waits (DeviceLanes::order) has a trap by intent. The compiler puts one where it found that code cannot run, such as
+    behind a read of an array that lies on the host."""
+    if sass.of_kind(counts, "trap") and not sass.of_kind(counts, "HGMMA"):
+        yield f"traps {sass.of_kind(counts, 'trap')} times: it ends every call that comes there"
 
 
 def is_product(name):

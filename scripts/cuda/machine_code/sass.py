@@ -16,6 +16,7 @@ KINDS = {
     "LDS": ("LDS",),
     "LDGSTS": ("LDGSTS",),
     "local": ("STL", "LDL"),
+    "trap": ("BPT",),
 }
 
 

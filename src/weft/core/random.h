@@ -23,6 +23,11 @@ inline constexpr std::uint32_t kPhiloxSteps[2] = {0x9E3779B9, 0xBB67AE85};
 /// TestU01's batteries, ten leave a margin (Salmon et al. 2011, table 2).
 template <int kRounds>
 constexpr Philox4 philox_rounds(std::uint64_t key, std::uint64_t low, std::uint64_t high) noexcept {
+  // Numbers, and no array: code for a GPU has no address of one outside of the function, and would trap instead.
+  constexpr std::uint32_t kFactor0 = kPhiloxFactors[0];
+  constexpr std::uint32_t kFactor2 = kPhiloxFactors[1];
+  constexpr std::uint32_t kStep0 = kPhiloxSteps[0];
+  constexpr std::uint32_t kStep1 = kPhiloxSteps[1];
   std::uint32_t c0 = static_cast<std::uint32_t>(low);
   std::uint32_t c1 = static_cast<std::uint32_t>(low >> 32);
   std::uint32_t c2 = static_cast<std::uint32_t>(high);
@@ -30,14 +35,14 @@ constexpr Philox4 philox_rounds(std::uint64_t key, std::uint64_t low, std::uint6
   std::uint32_t k0 = static_cast<std::uint32_t>(key);
   std::uint32_t k1 = static_cast<std::uint32_t>(key >> 32);
   for (int round = 0; round < kRounds; ++round) {
-    const std::uint64_t product0 = std::uint64_t{kPhiloxFactors[0]} * c0;
-    const std::uint64_t product1 = std::uint64_t{kPhiloxFactors[1]} * c2;
+    const std::uint64_t product0 = std::uint64_t{kFactor0} * c0;
+    const std::uint64_t product1 = std::uint64_t{kFactor2} * c2;
     c0 = static_cast<std::uint32_t>(product1 >> 32) ^ c1 ^ k0;
     c1 = static_cast<std::uint32_t>(product1);
     c2 = static_cast<std::uint32_t>(product0 >> 32) ^ c3 ^ k1;
     c3 = static_cast<std::uint32_t>(product0);
-    k0 += kPhiloxSteps[0];
-    k1 += kPhiloxSteps[1];
+    k0 += kStep0;
+    k1 += kStep1;
   }
   return {{c0, c1, c2, c3}};
 }
