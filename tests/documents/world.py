@@ -71,6 +71,13 @@ def genome(path, sequences=4, bases=300):
     path.write_bytes(gzip.compress(body.encode()) if path.suffix == ".gz" else body.encode())
 
 
+def profiles(path):
+    """Bins of a genome with columns of 0 and 1, as DeepSEA has them."""
+    draw = random.Random(2)
+    rows = ("\t".join(["".join(draw.choice("ACGT") for _ in range(40)), *(str(draw.randrange(2)) for _ in range(3))]) for _ in range(40))
+    path.write_text("\n".join(["text\tTF_ctcf\tTF_nfe2\tHM_me3", *rows]) + "\n")
+
+
 def question(path):
     passage = "The old man wove it in the house."
     answer = {"id": "1", "question": "Who wove it?", "answers": [{"text": "The old man", "answer_start": 0}], "is_impossible": False}
@@ -210,7 +217,8 @@ NAMES = {
     "hotpot_train.json": hops, "hotpot_dev.json": hops,
     "reviews": folder_of_classes, "movie_reviews": folder_of_classes, "pairs.safetensors": pair_tensors,
     # sequences, pictures, sound
-    "genome.fa.gz": genome, "ecoli.fa.gz": genome, "tata.fa": genome, "other.fa": genome, "cifar/train": pictures, "cifar/test": pictures,
+    "genome.fa.gz": genome, "ecoli.fa.gz": genome, "tata.fa": genome, "other.fa": genome, "profiles.tsv": profiles,
+    "groups.json": lambda path: path.write_text(json.dumps({"TF": ["TF_*"], "HM": ["HM_me3"]})), "cifar/train": pictures, "cifar/test": pictures,
     "bird.png": picture, "music/train": sound, "music/val": sound, "music/test": sound,
     # encoders
     "bert-base-uncased": encoder("bert", "masked-lm"), "roberta-base": encoder("roberta", "masked-lm"), "bert": encoder("bert", "none"),

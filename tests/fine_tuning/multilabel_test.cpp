@@ -79,8 +79,38 @@ TEST_F(Multilabel, AnAreaOfOneClassIsUndefined) {
   given.erase("label_field");
   given["model"] = (folder_ / "multilabel").string();
   given["train_data"] = {(test::kFineTuning / "several.jsonl").string()};
+  const Prepared prepared = prepare(make_settings(given, "test"));
+  const auto remarks = prepared.task->objective().remarks();
+  ASSERT_EQ(remarks.size(), 1U);
+  EXPECT_EQ(remarks[0].second,
+            "no mean and no median of ROC-AUC counts 3 of 3 labels (that no example has: 'blue', 'green'; that every "
+            "example has: 'red')");
   const training::TrainResult result = train(given);
   EXPECT_TRUE(result.evaluation["roc_auc"].is_null());
+  EXPECT_TRUE(result.evaluation["roc_auc_median"].is_null());
+}
+
+TEST_F(Multilabel, SaysGroupsAndWhatTheyLeaveOut) {
+  train(flags());
+  test::write_text(folder_ / "groups.json", R"({"all": ["*"], "cold": ["bl*", "green"]})");
+  test::write_text(folder_ / "few.jsonl",
+                   "{\"text\": \"hello\", \"labels\": [\"blue\", \"red\"]}\n"
+                   "{\"text\": \"she and see loom\", \"labels\": [\"red\"]}\n");
+  Measurement measurement;
+  measurement.task = "multilabel";
+  measurement.directory = folder_ / "run";
+  measurement.data = {(folder_ / "few.jsonl").string()};
+  measurement.settings.label_groups = (folder_ / "groups.json").string();
+  const Measured measured = measure(measurement);
+  EXPECT_EQ(measured.details["groups"].size(), 2U);
+  const Json& cold = measured.details["groups"][1];
+  EXPECT_EQ(cold["group"], "cold");
+  EXPECT_EQ(cold["labels"], 1);
+  EXPECT_EQ(cold["without_roc_auc"], 1);
+  EXPECT_EQ(cold["roc_auc"], measured.figures["roc_auc_cold"]);
+  EXPECT_EQ(cold["roc_auc_median"], measured.figures["roc_auc_median_cold"]);
+  EXPECT_EQ(measured.details["without_roc_auc"], (Json{{"no_example", {"green"}}, {"every_example", {"red"}}}));
+  EXPECT_NE(measured.note.find("2 of 3 labels"), std::string::npos);
 }
 
 TEST_F(Multilabel, RefusesWhatItCannotMean) {

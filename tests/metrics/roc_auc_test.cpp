@@ -1,13 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// ROC-AUC against scikit-learn, whose trapezoids round: 1e-15 is allowed. Ours is a ratio of whole numbers.
+// ROC-AUC against scikit-learn, whose trapezoids round: 1e-15 is allowed. Ours is a ratio of whole numbers. Groups
+// against counts of all pairs.
 #include "weft/metrics/roc_auc.h"
 
+#include <algorithm>
 #include <limits>
+#include <numeric>
+#include <optional>
+#include <vector>
 
 #include <gtest/gtest.h>
 
 #include "metrics/fixture.h"
 #include "support/expect_error.h"
+#include "weft/core/random.h"
 
 namespace weft::metrics {
 namespace {
@@ -54,6 +60,69 @@ TEST(RocAuc, GroupsLeaveOutWhatIsUndefinedAndSaySo) {
   EXPECT_FALSE(figures[2].mean);
   EXPECT_EQ(figures[2].undefined, 1);
   EXPECT_EQ(figures[3].labels, 0);
+}
+
+// Every pair of a positive and a negative example by itself.
+std::optional<double> area_of_pairs(const std::vector<std::uint8_t>& truth, const std::vector<double>& scores,
+                                    std::int64_t labels, std::int64_t label) {
+  double ordered = 0;
+  double pairs = 0;
+  for (auto a = static_cast<std::size_t>(label); a < truth.size(); a += static_cast<std::size_t>(labels)) {
+    for (auto b = static_cast<std::size_t>(label); b < truth.size(); b += static_cast<std::size_t>(labels)) {
+      if (truth[a] == 1 && truth[b] == 0) {
+        ordered += scores[a] > scores[b] ? 1.0 : (scores[a] == scores[b] ? 0.5 : 0.0);
+        pairs += 1;
+      }
+    }
+  }
+  return pairs == 0 ? std::nullopt : std::optional(ordered / pairs);
+}
+
+TEST(RocAuc, MediansOfGroupsAreThoseOfAllPairs) {
+  constexpr std::int64_t kLabels = 9;
+  constexpr std::int64_t kRows = 40;
+  std::vector<std::uint8_t> truth;
+  std::vector<double> scores;
+  for (std::uint64_t i = 0; i < kLabels * kRows; ++i) {
+    const std::uint64_t label = i % kLabels;
+    const bool positive = label == 7 || (label != 8 && random_below(random_bits(3, i), 3) == 0);
+    truth.push_back(positive ? 1 : 0);
+    // A grid, so that scores tie; the higher the label, the more it knows.
+    const double known = positive ? static_cast<double>(label) : 0.0;
+    scores.push_back(known + static_cast<double>(random_below(random_bits(4, i), 12)));
+  }
+  std::vector<double> areas;
+  for (std::int64_t label = 0; label < 7; ++label) {
+    areas.push_back(area_of_pairs(truth, scores, kLabels, label).value());
+  }
+  EXPECT_FALSE(area_of_pairs(truth, scores, kLabels, 7));
+  EXPECT_FALSE(area_of_pairs(truth, scores, kLabels, 8));
+  const std::vector<LabelGroup> groups = {
+      {"odd", {0, 1, 2, 3, 4, 5, 6, 7, 8}}, {"even", {3, 0, 1, 8, 2}}, {"none", {7, 8}}};
+  const auto found = grouped_roc_auc(truth, scores, kLabels, groups);
+  std::vector<double> four(areas.begin(), areas.begin() + 4);
+  std::sort(four.begin(), four.end());
+  EXPECT_DOUBLE_EQ(found[1].median.value(), (four[1] + four[2]) / 2);
+  std::sort(areas.begin(), areas.end());
+  EXPECT_DOUBLE_EQ(found[0].median.value(), areas[3]);
+  EXPECT_NE(found[0].median, found[0].mean);
+  EXPECT_EQ(found[0].undefined, 2);
+  EXPECT_FALSE(found[2].median);
+  EXPECT_FALSE(found[2].mean);
+}
+
+TEST(RocAuc, MeansAndMediansEqualScikitLearnAndNumPy) {
+  for (const Json& test : test::metric_cases("roc_auc_groups")) {
+    const auto labels = test.at("labels").get<std::int64_t>();
+    std::vector<std::int64_t> all(static_cast<std::size_t>(labels));
+    std::iota(all.begin(), all.end(), 0);
+    const std::vector<LabelGroup> groups = {{"all", all}};
+    const auto found = grouped_roc_auc(test::values<std::uint8_t>(test.at("truth")),
+                                       test::values<double>(test.at("scores")), labels, groups);
+    EXPECT_EQ(found[0].labels, test.at("counted").get<std::int64_t>());
+    EXPECT_NEAR(found[0].mean.value(), test.at("mean").get<double>(), 1e-15);
+    EXPECT_NEAR(found[0].median.value(), test.at("median").get<double>(), 1e-15);
+  }
 }
 
 TEST(RocAuc, RefusesWhatDoesNotFit) {

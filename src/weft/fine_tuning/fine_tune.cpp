@@ -203,6 +203,7 @@ Measured measure(const Measurement& measurement, const Objective::WriteLine& wri
   Findings found = objective->findings(kept);
   measured.details = std::move(found.details);
   measured.doubt = std::move(found.doubt);
+  measured.note = std::move(found.note);
   if (write_prediction) {
     objective->write_predictions(kept, write_prediction);
   }

@@ -60,7 +60,8 @@ struct Measured {
   ReadSummary read;
   std::int64_t rows = 0;
   std::string dtype;  ///< of products: float32 or bfloat16
-  std::string doubt;  ///< see Objective::doubt()
+  std::string doubt;  ///< see Findings
+  std::string note;   ///< see Findings
 };
 /// Errors: kArgument for a model with another head, and for labels it does not know.
 Measured measure(const Measurement& measurement, const Objective::WriteLine& write_prediction = {});

@@ -59,6 +59,8 @@ struct Findings {
   /// A sentence where the model says the same of everything although the truth is not the same, with what to do; empty
   /// elsewhere.
   std::string doubt;
+  /// A sentence about what the figures leave out; empty where they count everything.
+  std::string note;
 };
 
 /// What a task learns: **targets** of its examples (read_files, choose_head, fingerprint), a **loss** of what the model

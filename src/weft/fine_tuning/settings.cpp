@@ -76,6 +76,8 @@ void check_format(std::string_view task, const DataSettings& data) {
   const std::string known = found == nullptr ? "" : concat(" ", found->formats, " ");
   require(known.find(" " + data.format + " ") != std::string::npos, "format must be one of", known, "for ",
           option("task"), " ", task, ", found ", data.format);
+  require(!data.both_strands || task == "multilabel", "both_strands is for ", option("task"), " multilabel, found ",
+          task, "; leave it out");
 }
 
 void check_folds(const DataSettings& data, std::string_view where) {

@@ -35,6 +35,7 @@ struct DataSettings {
   std::int64_t max_length = 0;
   bool truncate = false;
   std::string label_groups;
+  bool both_strands = false;
   std::int64_t stride = -1;
   std::int64_t max_answer_length = 30;
   double null_threshold = 0.0;
@@ -86,7 +87,11 @@ struct DataSettings {
               .range(0, training::kMostTokens));
     visit(Field{"truncate", &C::truncate, "cut longer texts, and print how many; otherwise a longer text is an error"});
     visit(Field{"label_groups", &C::label_groups,
-                "JSON file {NAME: [LABEL, ...]}: mean ROC-AUC over each group (multilabel)"});
+                "JSON file {NAME: [LABEL, ...]}, labels also as name*: mean and median ROC-AUC of each group "
+                "(multilabel)"});
+    visit(Field{"both_strands", &C::both_strands,
+                "read DNA on both strands, each sequence also as its reverse complement; a score is the mean of both "
+                "(multilabel)"});
     visit(Field{
         "stride", &C::stride,
         "tokens that neighbouring windows of a long text share (tag, answer, nq, triviaqa); -1 for a quarter of a "
@@ -159,7 +164,8 @@ struct RunSettings {
 
 /// Whether `task` is one of those here; lm and mlm are the training room's.
 bool is_fine_tuning_task(std::string_view task);
-/// Errors: kArgument for a format that `task` does not read, naming those it does.
+/// Errors: kArgument for a format that `task` does not read, naming those it does, and for both_strands of a task that
+/// knows no strands.
 void check_format(std::string_view task, const DataSettings& data);
 
 /// Errors: kArgument naming `where` for a fold that is none of the folds.

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <utility>
 
 #include "weft/core/error.h"
 #include "weft/metrics/sums.h"
@@ -33,6 +34,12 @@ std::vector<Tie> ties(std::span<const std::uint8_t> truth, std::span<const doubl
     ++(truth[order[place]] != 0 ? result.back().positive : result.back().negative);
   }
   return result;
+}
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  const std::size_t half = values.size() / 2;
+  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
 }
 
 template <typename Value>
@@ -72,7 +79,7 @@ std::vector<GroupAuc> grouped_roc_auc(std::span<const std::uint8_t> truth, std::
           "rows of ", labels, " labels are expected, found ", truth.size(), " values and ", scores.size(), " scores");
   std::vector<GroupAuc> result;
   for (const LabelGroup& group : groups) {
-    GroupAuc figure{group.name, std::nullopt, 0, 0};
+    GroupAuc figure{.name = group.name};
     std::vector<double> areas;
     for (const std::int64_t label : group.labels) {
       require(label >= 0 && label < labels, "group '", group.name, "' names label ", label, ", expected 0 to ",
@@ -86,7 +93,10 @@ std::vector<GroupAuc> grouped_roc_auc(std::span<const std::uint8_t> truth, std::
       }
     }
     figure.labels = static_cast<std::int64_t>(areas.size());
-    figure.mean = areas.empty() ? std::nullopt : std::optional(mean(areas));
+    if (!areas.empty()) {
+      figure.mean = mean(areas);
+      figure.median = median(std::move(areas));
+    }
     result.push_back(std::move(figure));
   }
   return result;

@@ -121,6 +121,7 @@ constexpr std::array kFieldsOfTasks = {FieldOfTasks{"text_field", "classify mult
                                        FieldOfTasks{"document_prompt", "embed"},
                                        FieldOfTasks{"header", "classify multilabel embed rerank"},
                                        FieldOfTasks{"label_groups", "multilabel"},
+                                       FieldOfTasks{"both_strands", "multilabel"},
                                        FieldOfTasks{"stride", "tag answer"},
                                        FieldOfTasks{"max_answer_length", "answer"},
                                        FieldOfTasks{"null_threshold", "answer"},

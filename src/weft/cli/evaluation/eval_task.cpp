@@ -45,6 +45,9 @@ void print_figures(const fine_tuning::Measured& measured, const EvalTaskOptions&
   for (const auto& [name, value] : measured.figures.items()) {
     rows.emplace_back(name, value.is_null() ? "undefined" : fixed(value.get<double>(), 4));
   }
+  if (!measured.note.empty()) {
+    rows.emplace_back("left out", measured.note);
+  }
   rows.emplace_back("examples", digits(measured.read.examples));
   rows.emplace_back("read as", joined(measured.read.records.kinds, ", ", [](const auto& kind) {
                       return concat(kind.first, " (", kind.second, kind.second == 1 ? " file)" : " files)");

@@ -57,7 +57,7 @@ void show_tasks_of_labels(CLI::App& app) {
                        "  weft train --task classify --model bert-base-uncased --train-data reviews.csv --text-field "
                        "review --label-field stars --folds 5 --epochs 3 --out run\n"));
   show_first_where(app, "--task", "multilabel",
-                   fine_tuning_help(joined_flags(texts, {"--label-groups"}),
+                   fine_tuning_help(joined_flags(texts, {"--label-groups", "--both-strands"}),
                                     "  weft train --task multilabel --model bert-base-uncased --train-data train.csv "
                                     "--label-field 'topic_*' --eval-data test.csv --epochs 3 --out run\n"));
   show_first_where(app, "--task", "tag",

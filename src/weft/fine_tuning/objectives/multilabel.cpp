@@ -16,11 +16,13 @@
 #include "weft/core/random.h"
 #include "weft/core/system/option_name.h"
 #include "weft/fine_tuning/label_logits.h"
+#include "weft/fine_tuning/objectives/label_groups.h"
 #include "weft/fine_tuning/review.h"
 #include "weft/fine_tuning/text_records.h"
 #include "weft/metrics/classification.h"
 #include "weft/metrics/sums.h"
 #include "weft/models/heads/task_loss.h"
+#include "weft/readers/genomes/reverse_complement.h"
 #include "weft/tasks/decode/scores.h"
 
 namespace weft::fine_tuning {
@@ -28,42 +30,45 @@ namespace {
 
 using formats::Json;
 
-Json read_groups(const std::string& file) {
-  if (file.empty()) {
-    return Json::object();
-  }
-  Json groups = formats::read_json(named_by_user(file));
-  const auto is_list = [](const Json& labels) {
-    return labels.is_array() && std::all_of(labels.begin(), labels.end(), [](const Json& l) { return l.is_string(); });
-  };
-  if (!groups.is_object() || !std::all_of(groups.begin(), groups.end(), is_list)) {
-    fail(ErrorKind::kFormat, quote(file, 4096), ": expected an object {NAME: [LABEL, ...]}");
-  }
-  return groups;
-}
-
 // log(1 + exp(-x)) for a label that applies, log(1 + exp(x)) for one that does not, without overflow.
 double binary_loss(double logit, bool applies) {
   const double x = applies ? -logit : logit;
   return std::max(x, 0.0) + std::log1p(std::exp(-std::abs(x)));
 }
 
+// log(exp(a) + exp(b)).
+double log_of_sum(double a, double b) { return std::max(a, b) + std::log1p(std::exp(-std::abs(a - b))); }
+
+// The logit of the mean of two probabilities, so that what follows knows of one strand alone.
+double logit_of_mean(double one, double other) {
+  return log_of_sum(-binary_loss(one, true), -binary_loss(other, true)) -
+         log_of_sum(-binary_loss(one, false), -binary_loss(other, false));
+}
+
 }  // namespace
 
 MultilabelObjective::MultilabelObjective(Setup given)
     : Objective(std::move(given), models::Head::kSequenceClassification),
-      group_names_(read_groups(setup().data.label_groups)) {
+      group_names_(read_label_groups(setup().data.label_groups)),
+      strands_(setup().data.both_strands ? 2 : 1) {
   require(setup().label_smoothing == 0.0,
           "label_smoothing is for one label of several; in multilabel a text has any number of labels");
   require(setup().task.problem_type == "auto", "problem_type is for ", option("task"),
           " classify; that of multilabel is fixed");
+  require(strands_ == 1 || setup().data.pair_field.empty(),
+          "both_strands is for one sequence an example; leave out pair_field");
 }
 
 ReadSummary MultilabelObjective::read_files(Split split, const std::vector<std::string>& paths) {
   ReadSummary summary;
   summary.records = read_text_records(paths, setup().data, LabelCount::kSeveral, [&](const TextRecord& record) {
     take(split, [&] {
-      add_rows(split, {&record.document, 1}, summary);
+      std::vector<tasks::Document> strands = {record.document};
+      if (strands_ == 2) {
+        const std::string& name = record.document.name;
+        strands.push_back({readers::reverse_complement(record.document.first, name), {}, name + ", the other strand"});
+      }
+      add_rows(split, strands, summary);
       add_labels(split, record);
       keep_origin(split, [&] { return origin_of(record); });
     });
@@ -104,28 +109,52 @@ HeadChoice MultilabelObjective::choose_head() {
   if (examples > 0) {
     weights_ = label_weights(setup().task.class_weights, counts, examples, true);
   }
-  for (const auto& [name, members] : group_names_.items()) {
-    metrics::LabelGroup group{name, {}};
-    for (const Json& member : members) {
-      group.labels.push_back(labels_.number(member.get<std::string>(), "label_groups: " + name));
-    }
-    groups_.push_back(std::move(group));
-  }
+  groups_ = find_label_groups(group_names_, labels_);
   return choice;
 }
 
 at::Tensor MultilabelObjective::loss(const models::EncoderOutput& output, const TrainingBatch& batch) const {
-  const at::Tensor targets = at::zeros({static_cast<std::int64_t>(batch.examples.size()), width()}, at::kFloat);
+  const std::int64_t rows = std::ssize(batch.examples) * strands_;
+  const at::Tensor logits = output.logits.reshape({rows, width()});
+  const at::Tensor targets = at::zeros({rows, width()}, at::kFloat);
   auto* values = targets.data_ptr<float>();
-  for (std::size_t i = 0; i < batch.examples.size(); ++i) {
-    for (const std::int64_t label : positives_[Split::kTraining][static_cast<std::size_t>(batch.examples[i])]) {
-      values[static_cast<std::int64_t>(i) * width() + label] = 1.0F;
+  for (std::int64_t row = 0; row < rows; ++row) {
+    const std::int64_t example = batch.examples[static_cast<std::size_t>(row / strands_)];
+    for (const std::int64_t label : positives_[Split::kTraining][static_cast<std::size_t>(example)]) {
+      values[row * width() + label] = 1.0F;
     }
   }
   if (!weights_.defined()) {
-    return models::multi_label_loss(output.logits, targets);
+    return models::multi_label_loss(logits, targets);
   }
-  return at::binary_cross_entropy_with_logits(output.logits.to(at::kFloat), targets, {}, weights_, at::Reduction::Mean);
+  return at::binary_cross_entropy_with_logits(logits.to(at::kFloat), targets, {}, weights_, at::Reduction::Mean);
+}
+
+// The logits of an example's strands stand side by side, so that a row of the output is an example.
+models::EncoderOutput MultilabelObjective::run(models::EncoderModelImpl& model,
+                                               const models::EncoderInput& input) const {
+  models::EncoderOutput output = model.forward(input);
+  output.logits = output.logits.reshape({-1, strands_ * width()});
+  return output;
+}
+
+Objective::RowRange MultilabelObjective::row_range(Split /*split*/, std::int64_t example) const {
+  return {example * strands_, (example + 1) * strands_};
+}
+
+std::int64_t MultilabelObjective::examples(Split split) const { return rows(split).size() / strands_; }
+
+void MultilabelObjective::keep(const tasks::WindowOutput& output, std::int64_t /*example*/,
+                               std::span<double> numbers) const {
+  if (strands_ == 1) {
+    keep_logits(output, numbers);
+    return;
+  }
+  std::vector<double> both(2 * numbers.size());
+  keep_logits(output, both);
+  for (std::size_t label = 0; label < numbers.size(); ++label) {
+    numbers[label] = logit_of_mean(both[label], both[numbers.size() + label]);
+  }
 }
 
 // Each label is a choice between it and nothing: softmax(x, 0) = sigmoid(x).
@@ -182,7 +211,9 @@ Json MultilabelObjective::figures(Kept kept) const {
                   {"exact_match", static_cast<double>(exact) / static_cast<double>(rows)},
                   {"loss", mean_loss(kept, truth)}};
   for (const metrics::GroupAuc& group : metrics::grouped_roc_auc(truth, kept, width(), groups)) {
-    figures[group.name.empty() ? "roc_auc" : "roc_auc_" + group.name] = formats::or_null(group.mean);
+    const std::string name = group.name.empty() ? "" : "_" + group.name;
+    figures["roc_auc" + name] = formats::or_null(group.mean);
+    figures["roc_auc_median" + name] = formats::or_null(group.median);
   }
   return figures;
 }
@@ -205,7 +236,39 @@ Findings MultilabelObjective::findings(Kept kept) const {
   }
   Findings found;
   found.details["labels"] = std::move(labels);
+  if (!groups_.empty()) {
+    found.details["groups"] = group_details(truth, kept);
+  }
+  if (const OneClassLabels left_out = one_class_labels(truth, labels_.names()); !left_out.empty()) {
+    found.details["without_roc_auc"] = {{"no_example", left_out.never}, {"every_example", left_out.always}};
+    found.note = left_out_text(left_out, labels_.names().size());
+  }
   found.doubt = doubt(kept);
+  return found;
+}
+
+Json MultilabelObjective::group_details(std::span<const std::uint8_t> truth, Kept kept) const {
+  Json details = Json::array();
+  for (const metrics::GroupAuc& group : metrics::grouped_roc_auc(truth, kept, width(), groups_)) {
+    details.push_back({{"group", group.name},
+                       {"roc_auc", formats::or_null(group.mean)},
+                       {"roc_auc_median", formats::or_null(group.median)},
+                       {"labels", group.labels},
+                       {"without_roc_auc", group.undefined}});
+  }
+  return details;
+}
+
+std::vector<std::pair<std::string, std::string>> MultilabelObjective::remarks() const {
+  std::vector<std::pair<std::string, std::string>> found;
+  if (strands_ == 2) {
+    found.emplace_back("strands", "each sequence is read on both; a score is the mean of two probabilities");
+  }
+  const std::vector<std::uint8_t> truth = truth_matrix();
+  if (const std::string text = left_out_text(one_class_labels(truth, labels_.names()), labels_.names().size());
+      !truth.empty() && !text.empty()) {
+    found.emplace_back("held-out labels", text);
+  }
   return found;
 }
 
@@ -226,7 +289,7 @@ Json MultilabelObjective::errors(Kept kept) const {
   for (std::size_t row = 0; row < positives_[Split::kHeldOut].size() && errors.size() < kMostErrors; ++row) {
     const auto begin = static_cast<std::ptrdiff_t>(row * labels);
     if (!std::equal(truth.begin() + begin, truth.begin() + begin + width(), predicted.begin() + begin)) {
-      errors.push_back({{"text", row_text(Split::kHeldOut, static_cast<std::int64_t>(row))},
+      errors.push_back({{"text", row_text(Split::kHeldOut, static_cast<std::int64_t>(row) * strands_)},
                         {"truth", names_in(truth, row)},
                         {"predicted", names_in(predicted, row)}});
     }
