@@ -3,11 +3,7 @@
 
 A step is the masked-LM loss over all positions and its gradients, weights in float32 and products in bfloat16, without an optimiser. Weft's comes from
 `weft bench model --train`, in a process of its own, so that each has the memory for itself; memory is the most that tensors had, weights among it."""
-import json
-import pathlib
 import shutil
-import subprocess
-import sys
 import tempfile
 
 import torch
@@ -61,10 +57,8 @@ def step(transformers, make, device, length, is_small):
         del model
         if device.type == "cuda":
             torch.cuda.empty_cache()
-        words = ["bench", "model", folder, "--train", "--length", length, "--dtype", "bfloat16", "--repeats", 1 if is_small else 5,
-                 "--device", device.type, "--json"]  # fmt: skip
-        ours = json.loads(program(words))
-    return judged(theirs, {"step": 1e3 * ours["seconds"], "bytes": round(1e9 * ours["peak_gb"])}, length)
+        milliseconds, memory = models.ours(folder, length, device, 1 if is_small else 5, "--train")
+    return judged(theirs, {"step": milliseconds, "bytes": memory}, length)
 
 
 def judged(theirs, ours, length):
@@ -74,15 +68,6 @@ def judged(theirs, ours, length):
     return {"length": length, "step": ours["step"], "transformers_step": theirs["step"], "ratio": ratio,
             "verdict": targets.verdict(ratio, targets.TRAINING_STEP, None), "bytes": ours["bytes"], "transformers_bytes": theirs["bytes"],
             "memory_ratio": less, "memory_verdict": memory}  # fmt: skip
-
-
-def program(words):
-    """What `weft WORDS` prints, by the package of this Python. Errors: RuntimeError with the first line of its error."""
-    done = subprocess.run([sys.executable, "-m", "weft_attention", *map(str, words)], capture_output=True, text=True)
-    if done.returncode != 0:
-        said = done.stderr.strip().splitlines() or ["it wrote nothing"]
-        raise RuntimeError(f"weft {words[0]} {words[1]}: {said[0]}")
-    return done.stdout
 
 
 def their_step(model, device, length):
@@ -113,11 +98,11 @@ def writing(transformers, weft_attention, device, prompt, is_small):
         opened = weft_attention.open(folder, dtype="float32", **({"device": "cuda"} if device.type == "cuda" else {}))
         text = " the" * prompt
         settings = {"max_new_tokens": WRITTEN, "do_sample": False}
-        ours = timing.milliseconds(lambda: opened.generate(text, **settings), device, 3)
+        ours = timing.milliseconds(lambda: opened.generate(text, **settings), device, 3, replays=False)
         found = opened.generate(text, **settings)[0]["generated_text"]
         reader = transformers.AutoTokenizer.from_pretrained(folder)
     ids = torch.tensor([reader(text)["input_ids"]], device=device)
-    theirs = timing.milliseconds(lambda: model.generate(ids, min_new_tokens=WRITTEN, pad_token_id=0, **settings), device, 3)
+    theirs = timing.milliseconds(lambda: model.generate(ids, min_new_tokens=WRITTEN, pad_token_id=0, **settings), device, 3, replays=False)
     right = reader.decode(model.generate(ids, min_new_tokens=WRITTEN, pad_token_id=0, **settings)[0, ids.shape[1] :])
     wrong = None if found == right else f"it writes {found[:40]!r}, transformers {right[:40]!r}"
     return {"prompt": ids.shape[1], "written": WRITTEN, "milliseconds_a_token": ours / WRITTEN, "transformers_milliseconds_a_token": theirs / WRITTEN,
