@@ -131,7 +131,11 @@ struct WeftCase {
     column_begin = packed.add(transpose.column_begin);
     query_block = packed.add(transpose.query_block);
     block = packed.add(transpose.block);
-    rows = packed_plan({view.row_begin, view.query_blocks, counts.groups}, packed);
+    // As the backend does: few blocks a part where weft_cuda_decode takes the call.
+    const bool is_decoded = of.queries == 1;
+    rows = packed_plan({view.row_begin, view.query_blocks, counts.groups,
+                        is_decoded ? weft::kernels::cuda::kLongestDecodePart : weft::kernels::cuda::kLongestPart},
+                       packed);
     columns = packed_plan({transpose.view().column_begin, view.key_blocks, counts.groups,
                            weft::kernels::cuda::kLongestPart, of.heads != of.key_heads},
                           packed);

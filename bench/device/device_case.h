@@ -47,7 +47,7 @@ double weft_case_edges(const WeftCase* opened);
 std::int64_t weft_case_tables_bytes(const WeftCase* opened);
 void weft_case_fill_tables(WeftCase* opened, void* bytes, void* place);
 /// Memory of the device that a call needs, and the call itself, which holds until the next one: what weft_cuda_forward
-/// and weft_cuda_backward take.
+/// and weft_cuda_backward take, and with one query and no dropout weft_cuda_decode.
 std::int64_t weft_case_room_bytes(WeftCase* opened, const WeftCaseTensors* tensors, int is_backward);
 const void* weft_case_call(WeftCase* opened, const WeftCaseTensors* tensors, void* room, int is_backward);
 

@@ -41,7 +41,9 @@ class Flex:
         self.about = {"who": f"flex{block}", "pattern": timed.name, "length": setting.length}
         mask = mask_of(setting, timed, block)
         compiled = torch.compile(flex_attention, dynamic=False) if setting.device.type == "cuda" else flex_attention
-        self.attention = lambda query, key, value: compiled(query, key, value, block_mask=mask)
+        # What is compiled by default has tiles of 128, which must divide blocks.
+        options = {"fwd_BLOCK_M": block, "fwd_BLOCK_N": block} if block < 128 else None
+        self.attention = lambda query, key, value: compiled(query, key, value, block_mask=mask, kernel_options=options)
         with torch.no_grad():
             self.output = self.forward()
         self.both, self.problem = speed.with_gradients(self.attention, self.inputs), None

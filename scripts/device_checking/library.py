@@ -54,7 +54,7 @@ class Library:
         ):
             function = getattr(self.cases, name)
             function.restype, function.argtypes = result, arguments
-        for name in ("weft_cuda_forward", "weft_cuda_backward"):
+        for name in ("weft_cuda_forward", "weft_cuda_backward", "weft_cuda_decode"):
             function = getattr(self.kernels, name)
             function.restype, function.argtypes = text, [address, address]
         self.kernels.weft_cuda_call_bytes.restype = ctypes.c_ulong
@@ -82,7 +82,7 @@ class Library:
 
 @dataclasses.dataclass
 class Inputs:
-    """Tensors of one dtype on one device: [B, H, N, D] each; key_keep uint8 [B, N], 0 at padding."""
+    """Tensors of one dtype on one device: [B, H, N, D] each, of queries and of keys; key_keep uint8 [B, N], 0 at padding."""
 
     query: torch.Tensor
     key: torch.Tensor
@@ -154,7 +154,9 @@ class Case:
         return found.to(self.device)
 
     def forward(self):
-        self._run(self.library.kernels.weft_cuda_forward, 0)
+        """The output; of one query a text by the kernel that a decoded token has, as the backend chooses."""
+        is_decoded = self.shape.queries == 1 and self.shape.dropout == 0
+        self._run(self.library.kernels.weft_cuda_decode if is_decoded else self.library.kernels.weft_cuda_forward, 0)
         return self.output
 
     def backward(self):

@@ -2,6 +2,7 @@
 """A part is a process: it loads what it needs, says that it is ready, waits for its turn, and says lines of JSON until its time is up."""
 import dataclasses
 import json
+import os
 import pathlib
 import sys
 import time
@@ -16,7 +17,8 @@ def say(line):
 def turn():
     """Says that the part is ready and waits; returns when its time is up."""
     say({"ready": True})
-    return time.monotonic() + float(sys.stdin.readline() or 0)
+    seconds = float(sys.stdin.readline() or 0)
+    return time.monotonic() + seconds  # the clock begins with the turn, not with the waiting for it
 
 
 def attempt(part, work):
@@ -24,8 +26,12 @@ def attempt(part, work):
     try:
         say({"part": part, **work()})
     except Exception as error:  # noqa: BLE001: PyTorch has many classes of its own
-        said = str(error).splitlines() or [""]
-        say({"part": part, "problem": f"{type(error).__name__}: {said[0][:200]}"})
+        say({"part": part, "problem": problem_of(error)})
+
+
+def problem_of(error):
+    said = str(error).splitlines() or [""]
+    return f"{type(error).__name__}: {said[0][:200]}"
 
 
 def load(options):
@@ -45,12 +51,17 @@ def load(options):
 
 
 def exact(options):
+    """A kernel that fails takes the process's GPU with it: the process begins again behind the call that failed, in the same turn."""
     library, device = load(options)
     from . import exact as checks
 
-    deadline = turn()
-    say(facts(device))
-    checks.run(library, device, say, deadline, options.emulated)
+    deadline = options.deadline or turn()
+    if not options.after:
+        say(facts(device))
+    failed = checks.run(library, device, say, deadline, options.emulated, options.after)
+    if failed is not None and time.monotonic() < deadline:
+        words = [word for word in sys.argv if not word.startswith(("--after", "--deadline"))]
+        os.execv(sys.executable, [sys.executable, *words, f"--after={failed + 1}", f"--deadline={deadline}"])
 
 
 def facts(device):
@@ -84,6 +95,23 @@ def speed(options):
                 attempt("speed", lambda at=at, timed=timed: times.ours(at, timed))
         for backend in () if options.emulated or length > 16384 else times.BACKENDS:
             attempt("speed", lambda at=at, backend=backend: times.dense(at, backend))
+        if length == setting.length:
+            decode(options, setting, deadline)
+
+
+def decode(options, setting, deadline):
+    """Of one query a text, in the turn of `speed`."""
+    from . import patterns
+    from . import speed as times
+
+    for keys in (setting.length,) if options.emulated else patterns.DECODED_KEYS:
+        for texts in patterns.DECODED_TEXTS[:1] if options.emulated else patterns.DECODED_TEXTS:
+            if time.monotonic() < deadline:
+                try:
+                    for line in times.decoding(setting, texts, keys):
+                        say(line)
+                except Exception as error:  # noqa: BLE001: the next size is tried all the same
+                    say({"part": "decode", "texts": texts, "keys": keys, "problem": problem_of(error)})
 
 
 def flex(options):
@@ -120,7 +148,9 @@ def small(options):
     from . import exact as checks
 
     deadline = turn()
-    for seed, call in enumerate((checks.Call("window(40)", length=130), checks.Call("window(16) | global(2)", "float32", length=70, has_padding=True))):
+    calls = (checks.Call("window(40)", length=130), checks.Call("window(16) | global(2)", "float32", length=70, has_padding=True),
+             checks.Call("window(40) | global(2)", length=130, batch=2, dropout=0.25), checks.Call("full", length=300, is_decoded=True))  # fmt: skip
+    for seed, call in enumerate(calls):
         if time.monotonic() < deadline:
             say({"part": "sanitizer", **checks.check(library, call, device, seed)})
 

@@ -21,3 +21,8 @@ TIMED = (
     Timed("dense", "full", (), is_dense=True),
 )
 BY_NAME = {timed.name: timed for timed in TIMED}
+
+# What one query sees of the keys before it: a token that is decoded. DECODED_KEYS are sizes of the cache, DECODED_TEXTS of the batch.
+DECODED = {"full": "full", "window": f"causal & window(left={2 * WIDTH})"}
+DECODED_KEYS = (4096, 16384, 65536)
+DECODED_TEXTS = (1, 8)

@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Times of our kernels and of dense attention by cuDNN and flash."""
+"""Times of our kernels and of dense attention by cuDNN and flash: of whole texts, and of one query a text over a cache of keys."""
+import contextlib
 import dataclasses
 
 import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from . import library as kernels
-from . import timing
+from . import patterns, timing
 
 WIDTH = 64
+IN_A_ROW = 20  # calls of one query that are timed together: each takes microseconds
 BACKENDS = {"cudnn": SDPBackend.CUDNN_ATTENTION, "flash": SDPBackend.FLASH_ATTENTION}
 
 
@@ -61,3 +63,32 @@ def dense(setting, backend):
             forward = timing.milliseconds(lambda: attention(inputs.query, inputs.key, inputs.value), setting.device)
         both = timing.milliseconds(with_gradients(attention, inputs), setting.device)
     return {"who": backend, "pattern": "dense", "length": setting.length, "forward": forward, "both": both}
+
+
+def decoded_inputs(setting, texts, keys):
+    made = torch.Generator(device=setting.device).manual_seed(9)
+    shapes = [(texts, setting.heads, length, WIDTH) for length in (1, keys, keys, 1)]
+    return kernels.Inputs(*(torch.randn(shape, generator=made, device=setting.device).to(torch.bfloat16) for shape in shapes))
+
+
+def decoding(setting, texts, keys):
+    """Lines of one query a text: ours in each pattern, and flash over all keys. Calls follow each other, so that a cache that fits into the processor's
+    own memory is read from there; `gigabytes` are those of the keys and values that a query sees, a second."""
+    inputs = decoded_inputs(setting, texts, keys)
+    about = {"part": "decode", "texts": texts, "keys": keys}
+    for name, expression in patterns.DECODED.items():
+        case = kernels.Case(setting.library, expression, inputs)
+        yield {**about, "who": "weft", "pattern": name, **of_one_call(setting, case.forward, case.edges)}
+    attention = torch.nn.functional.scaled_dot_product_attention
+    with sdpa_kernel(BACKENDS["flash"]) if setting.device.type == "cuda" else contextlib.nullcontext(), torch.no_grad():
+        flash = lambda: attention(inputs.query, inputs.key, inputs.value)  # noqa: E731
+        yield {**about, "who": "flash", "pattern": "full", **of_one_call(setting, flash, texts * setting.heads * keys)}
+
+
+def of_one_call(setting, work, edges):
+    def in_a_row():
+        for _ in range(IN_A_ROW):
+            work()
+
+    forward = timing.milliseconds(in_a_row, setting.device) / IN_A_ROW
+    return {"forward": forward, "gigabytes": edges * 2 * WIDTH * 2 / forward / 1e6}

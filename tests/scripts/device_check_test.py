@@ -2,12 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """scripts/device-check on the emulation of the kernels, at tiny sizes: one run; and how it judges times, ends parts and tells what is wrong."""
 import argparse
+import itertools
 import json
 import os
 import pathlib
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 ROOT = pathlib.Path(os.environ.get("WEFT_SOURCE_DIR", pathlib.Path(__file__).resolve().parents[2]))
@@ -51,6 +53,28 @@ class DeviceCheckTest(unittest.TestCase):
         self.assertEqual((found["ratio"], found["verdict"]), (5.0, "held"))
         self.assertEqual((found["memory_ratio"], found["memory_verdict"]), (2.25, "short by 25%"))
 
+    def test_checks_go_on_behind_a_call_whose_kernels_failed(self):
+        try:
+            from device_checking import exact
+        except ImportError:
+            self.skipTest("there is no PyTorch for this Python")
+        calls, said, check = list(itertools.islice(exact.named_calls(True), 4)), [], exact.check
+
+        def failing(_library, call, _device, number):
+            if number == 2:
+                raise RuntimeError("CUDA error: unspecified launch failure\nsee the manual")
+            return {"call": str(call), "errors": [0.0], "wrong": None}
+
+        exact.check = failing
+        try:
+            failed = exact.run(None, None, said.append, time.monotonic() + 60, True, after=1)
+            self.assertIsNone(exact.run(None, None, said.append, time.monotonic() + 60, True, after=failed + 1))
+        finally:
+            exact.check = check
+        self.assertEqual((failed, [line.get("call") for line in said[:3]]), (2, [str(calls[1]), str(calls[2]), None]))
+        self.assertEqual((said[1]["wrong"], said[2]["checked"]), ("RuntimeError: CUDA error: unspecified launch failure", 2))
+        self.assertEqual(said[3]["call"], str(calls[3]))
+
     def given_turns(self, bodies, seconds=20.0):
         """What a check wrote that gave a turn of half a second to each of these."""
         with tempfile.TemporaryDirectory() as folder:
@@ -90,17 +114,26 @@ class DeviceCheckTest(unittest.TestCase):
                                    "--seconds", "500"], capture_output=True, text=True)  # fmt: skip
             self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
             lines = [json.loads(line) for line in (pathlib.Path(folder) / "device-check.jsonl").read_text().splitlines()]
+        self.check_calls(lines)
+        self.check_lines(lines)
+
+    def check_calls(self, lines):
         checked = [line for line in lines if line.get("errors")]
         self.assertGreater(len(checked), 8)
-        self.assertEqual([line["wrong"] for line in lines if line.get("wrong") and line["part"] != "end"], [])
-        self.assertEqual({line["part"] for line in lines}, {"facts", "exact", "speed", "flex", "models", "steps", "targets", "end"})
-        self.assertTrue(all(line["emulated"] for line in lines))
         calls = " ".join(line["call"] for line in checked)
         self.assertIn("dropout 0.25", calls)
         self.assertIn("as TF32", calls)
+        self.assertIn("one query", calls)
+
+    def check_lines(self, lines):
+        self.assertEqual([line["wrong"] for line in lines if line.get("wrong") and line["part"] != "end"], [])
+        self.assertEqual({line["part"] for line in lines}, {"facts", "exact", "speed", "decode", "flex", "models", "steps", "targets", "end"})
+        self.assertTrue(all(line["emulated"] for line in lines))
         # Without transformers, or without the package, they say so.
         self.assertTrue(all(line["verdict"] for line in lines if line["part"] in ("models", "steps") and "ratio" not in line))
-        self.assertEqual({line["pattern"] for line in lines if line.get("who") == "weft"}, {"window", "bigbird", "longformer", "dense"})
+        self.assertEqual({line["pattern"] for line in lines if line["part"] == "speed"}, {"window", "bigbird", "longformer", "dense"})
+        decoded = {(line["who"], line["pattern"], line["keys"]) for line in lines if line["part"] == "decode"}
+        self.assertEqual(decoded, {("weft", "full", 256), ("weft", "window", 256), ("flash", "full", 256)})
 
 
 if __name__ == "__main__":
