@@ -57,6 +57,16 @@ class EmulatedLanes {
     }
   }
 
+  template <typename Work>
+  void run_where(const Each<bool>& is_so, const Work& work) {
+    for (int warp = 0; warp < kThreads; warp += 32) {
+      const bool is_any = std::any_of(is_so.values + warp, is_so.values + warp + 32, [](bool one) { return one; });
+      for (int thread = warp; thread < warp + 32 && is_any; ++thread) {
+        work(thread);
+      }
+    }
+  }
+
   void copy_async(int thread, int to, const void* from, int bytes) {
     if (reinterpret_cast<std::uintptr_t>(from) % 16 != 0 || bytes < 0 || bytes > 16) {
       refuse_access("a copy from an address that is no multiple of 16");
@@ -228,6 +238,7 @@ class EmulatedLanes {
   static int forget(int number) { return number; }
 
   static float multiply_add(float a, float b, float c) { return std::fma(a, b, c); }
+  static float greater(float a, float b) { return std::fmax(a, b); }
   static float exp2(float x) { return std::exp2(x); }
   static float log(float x) { return std::log(x); }
 

@@ -17,6 +17,7 @@
 namespace weft::kernels::cuda {
 
 inline constexpr float kLogTwoOfE = 1.44269504F;
+inline constexpr float kLogEOfTwo = 0.693147181F;
 
 /// One block of the layout as the threads of a thread block see it; the same for all of them.
 struct Met {
@@ -52,6 +53,13 @@ WEFT_DEVICE std::uint64_t keys_there(const DeviceCall& call, std::int64_t batch,
   const std::uint64_t kept =
       call.keep_words == nullptr ? kAllRows : call.keep_words[batch * call.attention.layout.key_blocks + key_block];
   return kept & first_bits(call.attention.key_length - key_block * kSliceRows);
+}
+/// The first blocks of keys, so many, are those whose slices PlainCopies takes.
+WEFT_DEVICE std::int32_t plain_key_blocks(const DeviceCall& call, int slice_columns) {
+  const AttentionArguments& arguments = call.attention;
+  const bool has_whole_slices = arguments.head_dim % slice_columns == 0 && arguments.value_dim % slice_columns == 0;
+  const bool is_plain = call.is_aligned && call.keep_words == nullptr && has_whole_slices;
+  return is_plain ? static_cast<std::int32_t>(arguments.key_length / kSliceRows) : 0;
 }
 /// Queries of a block that exist.
 WEFT_DEVICE std::uint64_t queries_there(const DeviceCall& call, std::int64_t query_block) {

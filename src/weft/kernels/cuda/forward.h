@@ -37,7 +37,7 @@ class ForwardBlock {
   struct Copy {
     WEFT_DEVICE void operator()(int to) {
       const int keys = of->query_.slices();
-      of->rows_.copy_met(index, step < keys, step < keys ? step : step - keys, to);
+      of->rows_.copy_met(of->rows_.key_block(index), step < keys, step < keys ? step : step - keys, to);
       if (++step == keys + kSlices) {
         step = 0;
         ++index;

@@ -10,9 +10,13 @@
 
 namespace weft::kernels::cuda {
 
+/// How far scores may rise over what is subtracted from them, in base 2, before sums are scaled anew. Weights reach
+/// 256, which all formats have. Only without terms; with them what is subtracted is the greatest score.
+inline constexpr float kSlack = 8;
+
 /// A thread's two rows.
 struct RowState {
-  float maximum[2];
+  float maximum[2];  ///< what is subtracted from scores; in base 2 where there are no terms
   float sum[2];
   std::uint32_t seen[2];  ///< not zero: the row has an edge
   float trace;            ///< not finite where a score was not: the block runs again, carefully
@@ -26,7 +30,12 @@ class ForwardRows {
 
  public:
   WEFT_DEVICE ForwardRows(Lanes& lanes, const DeviceCall& call, const Place& at, const WorkItem& item)
-      : lanes_(lanes), call_(call), at_(at), item_(item), first_row_(at.part * Format::kOwnRows) {}
+      : lanes_(lanes),
+        call_(call),
+        at_(at),
+        item_(item),
+        first_row_(at.part * Format::kOwnRows),
+        scale_(static_cast<float>(call.attention.scale) * (kHasTerms ? 1.0F : kLogTwoOfE)) {}
 
   /// The queries, for a tile.
   WEFT_DEVICE SliceRows queries() const {
@@ -37,13 +46,17 @@ class ForwardRows {
     rows.there = queries_there(call_, item_.block) >> first_row_;
     return rows;
   }
-  /// Begins to copy a slice of the keys of the block at `index`, or of its values that belong to these columns.
-  WEFT_DEVICE void copy_met(std::int32_t index, bool is_key, int slice, int to) {
+  /// The block of keys at `index`.
+  WEFT_DEVICE std::int32_t key_block(std::int32_t index) const { return call_.attention.layout.key_block[index]; }
+  WEFT_DEVICE std::int32_t kind(std::int32_t index) const { return call_.attention.layout.kind[index]; }
+  /// The slice of values of these columns, where they are one.
+  WEFT_DEVICE int chunk() const { return at_.chunk; }
+  /// Begins to copy a slice of a block of keys, or of its values that belong to these columns.
+  WEFT_DEVICE void copy_met(std::int32_t key_block, bool is_key, int slice, int to) {
     const AttentionArguments& arguments = call_.attention;
-    const std::int64_t key_block = arguments.layout.key_block[index];
     const std::int32_t key_head = at_.head / heads_of_key(arguments);
-    SliceRows rows =
-        slice_rows<Format>(is_key ? arguments.key : arguments.value, at_, key_head, key_block * kSliceRows);
+    SliceRows rows = slice_rows<Format>(is_key ? arguments.key : arguments.value, at_, key_head,
+                                        std::int64_t{key_block} * kSliceRows);
     rows.columns = is_key ? arguments.head_dim : arguments.value_dim;
     rows.there = keys_there(call_, at_.batch, key_block);
     copy_slice<Format, kSliceRows>(lanes_, to, rows, is_key ? slice : at_.chunk * kSlices + slice, call_.is_aligned);
@@ -51,12 +64,19 @@ class ForwardRows {
 
   WEFT_DEVICE void begin() {
     lanes_.run([&](int thread) {
-      constexpr float kLowest = std::numeric_limits<float>::lowest() / 2;  // so that it stays finite in base 2
+      constexpr float kLowest = std::numeric_limits<float>::lowest() / (kHasTerms ? 2 : 1);  // finite in base 2
       state_[thread] = {{kLowest, kLowest}, {0, 0}, {0, 0}, 0};
       unroll<kSlices>([&](auto slice) { output[slice][thread] = {}; });
     });
   }
 
+  /// A block is met of which every entry is an edge.
+  WEFT_DEVICE Met meet_whole_block() {
+    lanes_.run([&](int thread) { unroll<2>([&](auto row) { state_[thread].seen[row] = 1; }); });
+    Met met;
+    met.is_whole = true;
+    return met;
+  }
   /// A block is met.
   WEFT_DEVICE Met meet_block(std::int32_t index) {
     const Met met = meet<true>(call_, at_, item_.block, index);
@@ -73,22 +93,11 @@ class ForwardRows {
   /// Masks the scores of a block, adds its terms, and finds the greatest of each row.
   WEFT_DEVICE void find_maxima(const Met& met, Each<Scores>& scores) {
     lanes_.run([&](int thread) {
-      const std::uint64_t words[2] = {edges[thread].at[0] >> own_column(thread),
-                                      edges[thread].at[1] >> own_column(thread)};
-      unroll<2>([&](auto row) { maximum_[row][thread] = std::numeric_limits<float>::lowest(); });
-      unroll<32>([&](auto at) {
-        const int of_row = at % 4 / 2;
-        const int column = at / 4 * 8 + at % 2;
-        float& score = scores[thread].at[at / 4][at % 4];
-        state_[thread].trace += score;
-        if (!met.is_whole && !has_bit(words[of_row], column)) {
-          score = -std::numeric_limits<float>::infinity();
-        } else if constexpr (kHasTerms) {
-          score = edge_score<true>(call_, at_, met, first_row_ + own_row(thread) + 8 * of_row,
-                                   column + own_column(thread), scale() * score);
-        }
-        maximum_[of_row][thread] = score > maximum_[of_row][thread] ? score : maximum_[of_row][thread];
-      });
+      trace_scores(thread, scores[thread]);
+      if (kHasTerms || !met.is_whole) {
+        mask_scores(thread, met, scores[thread]);
+      }
+      unroll<2>([&](auto row) { maximum_[row][thread] = greatest_of(scores[thread], row); });
     });
     unroll<2>([&](auto row) { join_row<false>(lanes_, maximum_[row]); });
   }
@@ -96,8 +105,13 @@ class ForwardRows {
   /// The scores become weights: exp(score - maximum), dropped or kept.
   WEFT_DEVICE void soften(const Met& met, Each<Scores>& scores) {
     lanes_.run([&](int thread) {
+      is_raised_[thread] = kHasTerms;
       unroll<2>([&](auto row) {
-        raise_maximum(thread, row, kHasTerms ? maximum_[row][thread] : maximum_[row][thread] * scale());
+        if constexpr (kHasTerms) {
+          raise_maximum(thread, row, maximum_[row][thread]);
+        } else {
+          raise_lazily(thread, row, maximum_[row][thread] * scale_);
+        }
       });
       unroll<32>([&](auto at) {
         const int of_row = at % 4 / 2;
@@ -115,7 +129,7 @@ class ForwardRows {
   }
   /// What was summed before these weights is scaled as they are.
   WEFT_DEVICE void rescale() {
-    lanes_.run([&](int thread) {
+    lanes_.run_where(is_raised_, [&](int thread) {
       unroll<kSlices>([&](auto slice) {
         unroll<Format::kColumns / 8 * 4>(
             [&](auto at) { output[slice][thread].at[at / 4][at % 4] *= factor_[at % 4 / 2][thread]; });
@@ -171,13 +185,55 @@ class ForwardRows {
     if constexpr (kHasTerms) {
       return Lanes::exp2((score - maximum) * kLogTwoOfE);  // maxima may be as low as kOwnScore
     }
-    return Lanes::exp2(Lanes::multiply_add(score, scale() * kLogTwoOfE, -(maximum * kLogTwoOfE)));
+    return Lanes::exp2(Lanes::multiply_add(score, scale_, -maximum));
   }
-  /// What a sum is multiplied with when the maximum rises.
-  WEFT_DEVICE float rescaling(float before, float maximum) const {
-    return Lanes::exp2(kHasTerms ? (before - maximum) * kLogTwoOfE : before * kLogTwoOfE - maximum * kLogTwoOfE);
+
+  /// A trace of scores that is not finite where one of them is not: two in one instruction without terms, where scores
+  /// beyond 1e19 leave such a trace, too.
+  WEFT_DEVICE void trace_scores(int thread, const Scores& scores) {
+    float& trace = state_[thread].trace;
+    unroll<16>([&](auto pair) {
+      const float* const at = &scores.at[pair / 2][pair % 2 * 2];
+      trace = kHasTerms ? trace + at[0] + at[1] : Lanes::multiply_add(at[0], at[1], trace);
+    });
   }
-  WEFT_DEVICE float scale() const { return static_cast<float>(call_.attention.scale); }
+  /// Of a row, in two chains: an instruction waits for the one before.
+  template <typename Row>
+  WEFT_DEVICE static float greatest_of(const Scores& scores, Row row) {
+    float greatest[2] = {std::numeric_limits<float>::lowest(), std::numeric_limits<float>::lowest()};
+    unroll<16>(
+        [&](auto at) { greatest[at % 2] = Lanes::greater(greatest[at % 2], scores.at[at / 2][2 * row + at % 2]); });
+    return Lanes::greater(greatest[0], greatest[1]);
+  }
+  WEFT_DEVICE void mask_scores(int thread, const Met& met, Scores& scores) {
+    const std::uint64_t words[2] = {edges[thread].at[0] >> own_column(thread),
+                                    edges[thread].at[1] >> own_column(thread)};
+    unroll<32>([&](auto at) {
+      const int of_row = at % 4 / 2;
+      const int column = at / 4 * 8 + at % 2;
+      float& score = scores.at[at / 4][at % 4];
+      if (!met.is_whole && !has_bit(words[of_row], column)) {
+        score = -std::numeric_limits<float>::infinity();
+      } else if constexpr (kHasTerms) {
+        score = edge_score<true>(call_, at_, met, first_row_ + own_row(thread) + 8 * of_row,
+                                 column + own_column(thread), scale_ * score);
+      }
+    });
+  }
+
+  /// Without terms: only where scores rise far, which seldom is after the first block.
+  template <typename Row>
+  WEFT_DEVICE void raise_lazily(int thread, Row row, float greatest) {
+    RowState& state = state_[thread];
+    const float before = state.maximum[row];
+    const bool is_raised = greatest > before + kSlack;
+    factor_[row][thread] = is_raised ? Lanes::exp2(before - greatest) : 1.0F;
+    state.maximum[row] = is_raised ? greatest : before;
+    state.sum[row] *= factor_[row][thread];
+    is_raised_[thread] = is_raised_[thread] || is_raised;
+  }
+  /// What is subtracted from scores, as a natural logarithm.
+  WEFT_DEVICE float natural(float maximum) const { return kHasTerms ? maximum : maximum * kLogEOfTwo; }
 
   template <typename Row>
   WEFT_DEVICE void raise_maximum(int thread, Row row, float greatest) {
@@ -186,7 +242,7 @@ class ForwardRows {
     const float before = state.maximum[row];
     const float joined = greatest > before ? greatest : before;
     state.maximum[row] = joined > kHighest ? kHighest : joined;
-    factor_[row][thread] = rescaling(before, state.maximum[row]);
+    factor_[row][thread] = Lanes::exp2((before - state.maximum[row]) * kLogTwoOfE);
     state.sum[row] *= factor_[row][thread];
   }
 
@@ -215,13 +271,20 @@ class ForwardRows {
         state.sum[row] > 0 && !is_lost_sum(state.sum[row]) ? state.sum[row] : std::numeric_limits<float>::quiet_NaN();
     const float factor = is_empty ? 0.0F : 1.0F / sum;
     const std::int64_t to = row_place(arguments.output, at_.batch, at_.head, query);
-    each_column(thread, row, [&](std::int64_t column, float value) {
-      store_number<Format, Lanes>(arguments.output.data, to + column, value * factor);
-    });
+    if (kIsHalf<Format> && stores_pairs(arguments.output)) {
+      each_pair(thread, row, [&](std::int64_t column, float low, float high) {
+        std::uint16_t* const at = static_cast<std::uint16_t*>(arguments.output.data) + to + column;
+        *reinterpret_cast<std::uint32_t*>(at) = Lanes::template pack<Format>(low * factor, high * factor);
+      });
+    } else {
+      each_column(thread, row, [&](std::int64_t column, float value) {
+        store_number<Format, Lanes>(arguments.output.data, to + column, value * factor);
+      });
+    }
     if (at_.chunk == 0 && thread % 4 == 0) {
       static_cast<float*>(
           arguments.log_sum_exp)[(at_.batch * arguments.heads + at_.head) * arguments.query_length + query] =
-          is_empty ? -std::numeric_limits<float>::infinity() : state.maximum[row] + Lanes::log(sum);
+          is_empty ? -std::numeric_limits<float>::infinity() : natural(state.maximum[row]) + Lanes::log(sum);
     }
   }
 
@@ -234,11 +297,27 @@ class ForwardRows {
     });
     if (at_.chunk == 0 && thread % 4 == 0) {
       const bool is_empty = state_[thread].seen[row] == 0;
-      call_.partials.maximum[to] = is_empty ? -std::numeric_limits<float>::infinity() : state_[thread].maximum[row];
+      call_.partials.maximum[to] =
+          is_empty ? -std::numeric_limits<float>::infinity() : natural(state_[thread].maximum[row]);
       call_.partials.sum[to] = state_[thread].sum[row];
     }
   }
 
+  /// Whether two columns of 16 bits are one word of the output, in every row.
+  WEFT_DEVICE bool stores_pairs(const Output& output) const {
+    const std::int64_t strides = output.batch_stride | output.head_stride | output.row_stride;
+    return reinterpret_cast<std::uintptr_t>(output.data) % 4 == 0 && (strides | call_.attention.value_dim) % 2 == 0;
+  }
+  template <typename Row, typename Store>
+  WEFT_DEVICE void each_pair(int thread, Row row, const Store& store) {
+    unroll<kSlices * Format::kColumns / 8>([&](auto tile) {
+      const std::int64_t column = std::int64_t{at_.chunk} * kSlices * Format::kColumns + 8 * tile + own_column(thread);
+      const float* const of = &output[8 * tile / Format::kColumns][thread].at[tile % (Format::kColumns / 8)][2 * row];
+      if (column < call_.attention.value_dim) {
+        store(column, of[0], of[1]);
+      }
+    });
+  }
   template <typename Row, typename Store>
   WEFT_DEVICE void each_column(int thread, Row row, const Store& store) {
     unroll<kSlices>([&](auto slice) {
@@ -253,7 +332,9 @@ class ForwardRows {
   Place at_;
   WorkItem item_;
   int first_row_;
+  float scale_;  ///< of scores; in base 2 where there are no terms
   Each<RowState> state_;
+  Each<bool> is_raised_;
   Each<float> maximum_[2];
   Each<float> factor_[2];
   Each<float> sums_;

@@ -54,6 +54,14 @@ struct DeviceLanes {
     work(static_cast<int>(threadIdx.x));
   }
 
+  /// The same in warps of which any thread has it.
+  template <typename Work>
+  WEFT_DEVICE void run_where(const Each<bool>& is_so, const Work& work) {
+    if (__any_sync(0xFFFFFFFFU, is_so.value)) {
+      work(static_cast<int>(threadIdx.x));
+    }
+  }
+
   static WEFT_DEVICE std::uint32_t shared_address(int offset) {
     extern __shared__ __align__(1024) unsigned char shared_memory[];
     return static_cast<std::uint32_t>(__cvta_generic_to_shared(shared_memory)) + static_cast<std::uint32_t>(offset);
@@ -218,6 +226,8 @@ struct DeviceLanes {
 
   /// a b + c, rounded once.
   static WEFT_DEVICE float multiply_add(float a, float b, float c) { return __fmaf_rn(a, b, c); }
+  /// The greater one; the number where the other one is NaN.
+  static WEFT_DEVICE float greater(float a, float b) { return fmaxf(a, b); }
   /// 2^x within two units in the last place; 0 for -infinity.
   static WEFT_DEVICE float exp2(float x) {
     float result;

@@ -176,6 +176,18 @@ WEFT_DEVICE void add_values(Lanes& lanes, typename Lanes::template Each<ValueSum
   }
 }
 
+/// Rounds weights in pairs, as products of slices take them.
+template <typename Format, typename Lanes>
+WEFT_DEVICE void pack_weights(Lanes& lanes, typename Lanes::template Each<PackedWeights>& to,
+                              const typename Lanes::template Each<Scores>& weights) {
+  lanes.run([&](int thread) {
+    unroll<16>([&](auto at) {
+      const float* const pair = &weights[thread].at[2 * (at / 4) + at % 4 / 2][at % 2 * 2];
+      to[thread].at[at / 4][at % 4] = Lanes::template pack<Format>(pair[0], pair[1]);
+    });
+  });
+}
+
 /// The greatest (kIsSum: the sum) of the four lanes that share a row, in all four.
 template <bool kIsSum, typename Lanes>
 WEFT_DEVICE void join_row(Lanes& lanes, typename Lanes::template Each<float>& values) {
@@ -186,7 +198,7 @@ WEFT_DEVICE void join_row(Lanes& lanes, typename Lanes::template Each<float>& va
       if constexpr (kIsSum) {
         values[thread] += other[thread];
       } else {
-        values[thread] = other[thread] > values[thread] ? other[thread] : values[thread];
+        values[thread] = Lanes::greater(other[thread], values[thread]);
       }
     });
   });

@@ -12,7 +12,7 @@
 
 namespace weft::kernels::cuda {
 
-inline constexpr int kRingSlots = 4;
+inline constexpr int kRingSlots = 4;  // a power of two
 inline constexpr std::uint64_t kAllRows = ~std::uint64_t{0};
 
 /// The lowest `count` bits.
@@ -93,6 +93,37 @@ WEFT_DEVICE void copy_slice(Lanes& lanes, int to, const SliceRows& from, int sli
   });
 }
 
+/// Copies slices of an array that have all of their rows and columns, and are aligned: what a thread needs each time is
+/// made once.
+template <typename Format, typename Lanes>
+class PlainCopies {
+ public:
+  WEFT_DEVICE PlainCopies(Lanes& lanes, const Input& array, const Place& at, std::int64_t head) : lanes_(lanes) {
+    const SliceRows rows = slice_rows<Format>(array, at, head, 0);
+    stride_ = rows.stride;
+    lanes_.run([&](int thread) { from_[thread] = rows.data + thread / 8 * rows.stride + thread % 8 * 16; });
+  }
+
+  /// Begins to copy a slice of the 64 rows of a block.
+  WEFT_DEVICE void copy(std::int32_t block, int slice, int to) {
+    constexpr int kBetween = kThreads<Format> / 8;  // rows from one copy of a thread to the next: a multiple of eight
+    lanes_.run([&](int thread) {
+      const int place = to + chunk_place(thread / 8, thread % 8);
+      const unsigned char* const address = from_[thread] + block * (kSliceRows * stride_) + slice * kSliceRowBytes;
+      unroll<kSliceRows / kBetween>([&](auto round) {
+        constexpr int kWhole = 16;
+        lanes_.copy_async(thread, place + round * kBetween * kSliceRowBytes, address + round * kBetween * stride_,
+                          kWhole);
+      });
+    });
+  }
+
+ private:
+  Lanes& lanes_;
+  std::int64_t stride_;
+  typename Lanes::template Each<const unsigned char*> from_;
+};
+
 /// A ring of slices that copy(to) fills one after the other, kAhead steps before they are used. next() gives the place
 /// of the next one; those of the kRingSlots - kAhead last ones stay as they are. kIsPublished: for products of slices.
 template <typename Lanes, int kAhead, typename Copy, bool kIsPublished = false>
@@ -117,12 +148,12 @@ class Ring {
     return place_ + slot() * kSliceBytes;
   }
   /// Of the slice that next() gave last.
-  WEFT_DEVICE int slot() const { return (used_ - 1) % kRingSlots; }
+  WEFT_DEVICE int slot() const { return (used_ - 1) & (kRingSlots - 1); }
 
  private:
   WEFT_DEVICE void fill(std::int32_t step) {
     if (step < steps_) {
-      copy_(place_ + step % kRingSlots * kSliceBytes);
+      copy_(place_ + (step & (kRingSlots - 1)) * kSliceBytes);
     }
     lanes_.commit();
   }
