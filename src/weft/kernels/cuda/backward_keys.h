@@ -197,45 +197,4 @@ class KeyGradientBlock {
   Each<bool> is_lost_;
 };
 
-/// One of the two arrays that are joined.
-struct JoinedKeys {
-  const float* partial;
-  Output output;
-  std::int64_t width;
-  float scale;
-};
-
-/// Sums the parts of a long column, and the heads that share a key, in their order. at.head is a head of keys.
-template <typename Lanes, typename Format>
-WEFT_DEVICE void join_key_gradients(Lanes& lanes, const DeviceCall& call, const Place& at, const JoinedKeys& keys) {
-  lanes.run([&](int thread) {
-    const AttentionArguments& arguments = call.attention;
-    const std::int32_t shared = heads_of_key(arguments);
-    const std::int32_t first = at.head * shared;
-    const auto join_of = [&](std::int32_t head) {
-      const std::int64_t group = group_of(call, {0, at.batch, head, 0, 0});
-      return call.columns.joins[call.columns.join_begin[group] + at.item];
-    };
-    const std::int64_t first_key = std::int64_t{join_of(first).block} * kSliceRows;
-    const auto width = static_cast<std::int32_t>(keys.width);
-    for (std::int32_t entry = thread; entry < kSliceRows * width; entry += kThreads<Format>) {
-      const std::int32_t row = entry / width;
-      if (first_key + row >= arguments.key_length) {
-        return;
-      }
-      float sum = 0;
-      for (std::int32_t head = first; head < first + shared; ++head) {
-        const JoinItem item = join_of(head);
-        const std::int64_t slot = (at.batch * arguments.heads + head) * call.columns.slots + item.slot;
-        for (int part = 0; part < item.count; ++part) {
-          sum += keys.partial[((slot + part) * kSliceRows + row) * keys.width + entry % width];
-        }
-      }
-      store_number<Format, Lanes>(keys.output.data,
-                                  row_place(keys.output, at.batch, at.head, first_key + row) + entry % width,
-                                  keys.scale * sum);
-    }
-  });
-}
-
 }  // namespace weft::kernels::cuda

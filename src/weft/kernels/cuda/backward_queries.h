@@ -174,49 +174,4 @@ class QueryGradientBlock {
   Each<bool> is_lost_;
 };
 
-/// Sums the parts of a long row in their order.
-template <typename Lanes, typename Format>
-WEFT_DEVICE void join_query_gradients(Lanes& lanes, const DeviceCall& call, const Place& at, const JoinItem& item) {
-  lanes.run([&](int thread) {
-    const AttentionArguments& arguments = call.attention;
-    const auto width = static_cast<std::int32_t>(arguments.head_dim);
-    const std::int64_t slot = (at.batch * arguments.heads + at.head) * call.rows.slots + item.slot;
-    for (std::int32_t entry = thread; entry < kSliceRows * width; entry += kThreads<Format>) {
-      const std::int32_t row = entry / width;
-      if (!has_bit(queries_there(call, item.block), row)) {
-        return;
-      }
-      float sum = 0;
-      for (int part = 0; part < item.count; ++part) {
-        sum += call.partials.query[((slot + part) * kSliceRows + row) * width + entry % width];
-      }
-      const Output& output = call.gradients.query_gradient;
-      const std::int64_t query = std::int64_t{item.block} * arguments.layout.tile_query + row;
-      store_number<Format, Lanes>(output.data, row_place(output, at.batch, at.head, query) + entry % width,
-                                  static_cast<float>(arguments.scale) * sum);
-    }
-  });
-}
-
-/// rowsum(dO O) of a query a thread.
-template <typename Lanes, typename Format>
-WEFT_DEVICE void sum_deltas(Lanes& lanes, const DeviceCall& call, const Place& at) {
-  lanes.run([&](int thread) {
-    const AttentionArguments& arguments = call.attention;
-    const std::int64_t query = at.item * kThreads<Format> + thread;
-    if (query >= arguments.query_length) {
-      return;
-    }
-    const Input& gradient = call.gradients.output_gradient;
-    const std::int64_t first = row_place(gradient, at.batch, at.head, query);
-    const std::int64_t second = row_place(arguments.output, at.batch, at.head, query);
-    float sum = 0;
-    for (std::int64_t column = 0; column < arguments.value_dim; ++column) {
-      sum += load_number<Format, Lanes>(gradient.data, first + column) *
-             load_number<Format, Lanes>(arguments.output.data, second + column);
-    }
-    call.delta[(at.batch * arguments.heads + at.head) * arguments.query_length + query] = sum;
-  });
-}
-
 }  // namespace weft::kernels::cuda

@@ -111,47 +111,4 @@ class ForwardBlock {
   Each<std::uint64_t> lost_keys_;
 };
 
-/// Joins the parts of a long row, in their order: each thread some entries of the output.
-template <typename Lanes, typename Format>
-WEFT_DEVICE void join_forward(Lanes& lanes, const DeviceCall& call, const Place& at, const JoinItem& item) {
-  constexpr float kInfinite = std::numeric_limits<float>::infinity();
-  lanes.run([&](int thread) {
-    const AttentionArguments& arguments = call.attention;
-    const std::int64_t head = at.batch * arguments.heads + at.head;
-    const std::int64_t slot = head * call.rows.slots + item.slot;
-    const auto width = static_cast<std::int32_t>(arguments.value_dim);
-    for (std::int32_t entry = thread; entry < kSliceRows * width; entry += kThreads<Format>) {
-      const std::int32_t row = entry / width;
-      if (!has_bit(queries_there(call, item.block), row)) {
-        return;
-      }
-      const auto of_part = [&](int part) { return (slot + part) * kSliceRows + row; };
-      float maximum = -kInfinite;
-      for (int part = 0; part < item.count; ++part) {
-        const float of = call.partials.maximum[of_part(part)];
-        maximum = of > maximum ? of : maximum;
-      }
-      const bool is_empty = maximum == -kInfinite;
-      float sum = 0;
-      float value = 0;
-      for (int part = 0; part < item.count && !is_empty; ++part) {
-        if (call.partials.maximum[of_part(part)] > -kInfinite) {
-          const float factor = Lanes::exp2((call.partials.maximum[of_part(part)] - maximum) * kLogTwoOfE);
-          sum += call.partials.sum[of_part(part)] * factor;
-          value += call.partials.output[of_part(part) * width + entry % width] * factor;
-        }
-      }
-      const float answer = sum > 0 && !is_lost_sum(sum) ? sum : std::numeric_limits<float>::quiet_NaN();
-      const std::int64_t query = std::int64_t{item.block} * arguments.layout.tile_query + row;
-      store_number<Format, Lanes>(arguments.output.data,
-                                  row_place(arguments.output, at.batch, at.head, query) + entry % width,
-                                  is_empty ? 0.0F : value / answer);
-      if (entry % width == 0) {
-        static_cast<float*>(arguments.log_sum_exp)[head * arguments.query_length + query] =
-            is_empty ? -kInfinite : maximum + Lanes::log(answer);
-      }
-    }
-  });
-}
-
 }  // namespace weft::kernels::cuda

@@ -11,6 +11,7 @@
 #include "weft/kernels/cuda/decode.h"
 #include "weft/kernels/cuda/forward.h"
 #include "weft/kernels/cuda/forward_ahead.h"
+#include "weft/kernels/cuda/row_sums.h"
 
 namespace weft::kernels::cuda {
 
@@ -176,24 +177,27 @@ struct DecodePass {
   }
 };
 
-/// Joins the parts of a long row: kIsGradient of its gradient, else of its output.
+/// Joins the parts of a long row: kIsGradient of its gradient, else of its output. z is some of its rows.
 template <typename Format, bool kIsGradient>
 struct JoinRowPass {
   static constexpr int kThreads = cuda::kThreads<Format>;
-  static Grid grid(const DeviceCall& call) { return {call.rows.most_joins, heads_of(call), 1}; }
+  static Grid grid(const DeviceCall& call) {
+    return {call.rows.most_joins, heads_of(call), parts_of(call.attention.layout.tile_query, kJoinedRows)};
+  }
   static int shared_bytes(const DeviceCall&) { return 0; }
   template <typename Lanes>
   static WEFT_DEVICE void block(Lanes& lanes, const DeviceCall& call, const Grid& at) {
-    const Place place = place_of<Format>(call, at);
+    const Place place = place_of<Format>(call, {at.x, at.y, 0});
     const std::int64_t group = group_of(call, place);
+    const int first_row = static_cast<int>(at.z) * kJoinedRows;
     if (!has_join(call.rows, group, place.item)) {
       return;
     }
     const JoinItem item = call.rows.joins[call.rows.join_begin[group] + place.item];
     if constexpr (kIsGradient) {
-      join_query_gradients<Lanes, Format>(lanes, call, place, item);
+      join_query_gradients<Lanes, Format>(lanes, call, place, item, first_row);
     } else {
-      join_forward<Lanes, Format>(lanes, call, place, item);
+      JoinedOutput<Lanes, Format>(call, place, item).join(lanes, first_row);
     }
   }
 };
@@ -205,13 +209,13 @@ using JoinQueryGradientPass = JoinRowPass<Format, true>;
 template <typename Format>
 struct DeltaPass {
   static constexpr int kThreads = cuda::kThreads<Format>;
-  static Grid grid(const DeviceCall& call) {
-    return {parts_of(call.attention.query_length, kThreads), heads_of(call), 1};
-  }
+  static constexpr int kRows = kThreads / 2;  // of a thread block
+  static Grid grid(const DeviceCall& call) { return {parts_of(call.attention.query_length, kRows), heads_of(call), 1}; }
   static int shared_bytes(const DeviceCall&) { return 0; }
   template <typename Lanes>
   static WEFT_DEVICE void block(Lanes& lanes, const DeviceCall& call, const Grid& at) {
-    sum_deltas<Lanes, Format>(lanes, call, place_of<Format>(call, at));
+    static_assert(RowDeltas<Lanes, Format>::kRows == kRows);
+    RowDeltas<Lanes, Format>(lanes, call, place_of<Format>(call, at)).sum();
   }
 };
 
@@ -266,12 +270,12 @@ struct KeyGradientWalk {
   }
 };
 
-/// z is 0 for keys and 1 for values; y a head of keys.
+/// z is some rows of keys, then of values; y a head of keys.
 template <typename Format>
 struct JoinKeyGradientPass {
   static constexpr int kThreads = cuda::kThreads<Format>;
   static Grid grid(const DeviceCall& call) {
-    return {call.columns.most_joins, call.attention.batch * call.attention.key_heads, 2};
+    return {call.columns.most_joins, call.attention.batch * call.attention.key_heads, 2 * kRowParts};
   }
   static int shared_bytes(const DeviceCall&) { return 0; }
   template <typename Lanes>
@@ -284,15 +288,20 @@ struct JoinKeyGradientPass {
     if (!has_join(call.columns, group_of(call, {0, place.batch, first_head, 0, 0}), place.item)) {
       return;
     }
-    if (at.z == 0) {
+    const int first_row = static_cast<int>(at.z) % kRowParts * kJoinedRows;
+    if (at.z < kRowParts) {
       join_key_gradients<Lanes, Format>(
           lanes, call, place,
-          {call.partials.key, call.gradients.key_gradient, arguments.head_dim, static_cast<float>(arguments.scale)});
+          {call.partials.key, call.gradients.key_gradient, arguments.head_dim, static_cast<float>(arguments.scale)},
+          first_row);
     } else {
-      join_key_gradients<Lanes, Format>(lanes, call, place,
-                                        {call.partials.value, call.gradients.value_gradient, arguments.value_dim, 1});
+      join_key_gradients<Lanes, Format>(
+          lanes, call, place, {call.partials.value, call.gradients.value_gradient, arguments.value_dim, 1}, first_row);
     }
   }
+
+ private:
+  static constexpr int kRowParts = kSliceRows / kJoinedRows;
 };
 
 template <typename Format>
