@@ -3,6 +3,7 @@
 """What scripts/cuda/check-build reads and refuses, on outputs of ptxas and cuobjdump as they look, cut short: no compiler is needed."""
 import os
 import pathlib
+import re
 import sys
 import unittest
 
@@ -87,6 +88,24 @@ class CheckCudaTest(unittest.TestCase):
         older = [text.replace(FORWARD, hopper).replace("sm_90a", "sm_80") for text in (LOG, CODE)]
         self.assertEqual(offences(*older, architectures=("sm_80",)), [])
         self.assertEqual(offences(log_of(EXACT), code_of(EXACT, "FFMA R1, R2, R3, R1")), ["sm_90a: no kernel multiplies on tensor cores"])
+
+    def test_the_build_has_the_architectures_that_are_asked_for(self):
+        check = (ROOT / "scripts/cuda/check-build").read_text()
+        listed = re.search(r"^ARCHITECTURES = \((.*)\)$", check, re.MULTILINE)[1]
+        build = (ROOT / "cmake/WeftCuda.cmake").read_text()
+        self.assertEqual(re.findall(r"\w+", listed), re.search(r"set\(WEFT_CUDA_ARCHITECTURES ([\w ]+) CACHE", build)[1].split())
+
+    def test_machine_code_for_another_architecture_does_not_count(self):
+        # What is assembled from one PTX has a name for each architecture in the log and in the library.
+        both = [LOG + LOG.replace("sm_90a", "sm_100"), CODE + "\n" + CODE.replace("sm_90a", "sm_100")]
+        self.assertEqual(offences(*both, architectures=("sm_90a", "sm_100")), [])
+        self.assertEqual(offences(both[0], CODE, ("sm_90a", "sm_100"))[0], "sm_100: the library has no machine code for it")
+        spilled = both[0].replace(log_of(FORWARD).replace("sm_90a", "sm_100"), log_of(FORWARD, 4, 8).replace("sm_90a", "sm_100"))
+        self.assertEqual(offences(spilled, both[1], ("sm_90a", "sm_100")),
+                         ["sm_100: ForwardPass(bf16, 1, 0) has 8 bytes of stack and spills 8 bytes with 168 registers"])
+        hopper = FORWARD.replace("11ForwardPassI", "7HotPassINS1_11ForwardWalkI").replace("ELb0EEEEE", "ELb0EEEEEEE")
+        blackwell = [text.replace(FORWARD, hopper).replace("sm_90a", "sm_120") for text in (LOG, CODE)]
+        self.assertEqual(offences(*blackwell, architectures=("sm_120",)), [])
 
     def test_serialised_products_are_refused(self):
         warning = "ptxas info    : (C7510) Potential Performance Loss: wgmma.mma_async instructions are serialized due to ... in function 'x'\n"
