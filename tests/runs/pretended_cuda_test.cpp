@@ -37,6 +37,7 @@
 #include "weft/generation/generate.h"
 #include "weft/generation/pair_decoder.h"
 #include "weft/layers/feed_forward.h"
+#include "weft/layers/linear_cross_entropy.h"
 #include "weft/layers/replay/recompute.h"
 #include "weft/models/encoder_decoder.h"
 #include "weft/models/family_names.h"
@@ -120,6 +121,38 @@ TEST(PretendedCuda, ResultsComeHomeInTheDtypeThatIsAsked) {
     EXPECT_TRUE(found.is_cpu() && found.is_contiguous());
     EXPECT_TRUE(at::equal(found, here.to(at::kBFloat16).to(at::kFloat).slice(1, 0, 299))) << rows;
     EXPECT_TRUE(attention::brought_home(here, at::kFloat).is_same(here));
+  }
+}
+
+TEST(PretendedCuda, LossesOfLabelsAreThoseOfTheCpuInEachDtype) {
+  torch::manual_seed(5);
+  for (const at::ScalarType dtype : {at::kFloat, at::kBFloat16}) {
+    for (const bool has_bias : {false, true}) {
+      const at::Tensor labels = at::randint(30, {9}, at::TensorOptions().dtype(at::kLong));
+      const std::vector<at::Tensor> numbers = {at::randn({9, 16}).to(dtype), at::randn({30, 16}).to(dtype),
+                                               at::randn({30}).to(dtype)};
+      const auto computed_on = [&](c10::Device device) {
+        std::vector<at::Tensor> leaves;
+        for (const at::Tensor& number : numbers) {
+          leaves.push_back(number.to(device).detach().clone().requires_grad_());
+        }
+        const layers::HeadWeights head{leaves[1], has_bias ? leaves[2] : at::Tensor(), nullptr};
+        const at::Tensor loss = layers::linear_cross_entropy(leaves[0], head, labels.to(device), 4);
+        loss.backward();
+        std::vector<at::Tensor> found{loss.detach().cpu()};
+        for (std::size_t i = 0; i < (has_bias ? 3U : 2U); ++i) {
+          found.push_back(leaves[i].grad().cpu().to(at::kFloat));
+        }
+        return found;
+      };
+      const std::vector<at::Tensor> expected = computed_on(c10::Device(c10::kCPU));
+      const std::vector<at::Tensor> found = computed_on(kPretended);
+      for (std::size_t i = 0; i < found.size(); ++i) {
+        // Both round the same numbers once; half a unit of bfloat16 may fall to either side.
+        const double most = dtype == at::kFloat ? 1e-6 : 1e-2;
+        EXPECT_LE((found[i] - expected[i]).abs().max().item<double>(), most) << dtype << has_bias << i;
+      }
+    }
   }
 }
 

@@ -11,6 +11,8 @@
 #include <ATen/ops/full_like.h>
 #include <ATen/ops/log_softmax.h>
 #include <ATen/ops/mm.h>
+#include <ATen/ops/mul.h>
+#include <ATen/ops/scalar_tensor.h>
 #include <ATen/ops/zeros.h>
 #include <c10/core/GradMode.h>
 #include <torch/csrc/autograd/custom_function.h>
@@ -159,11 +161,32 @@ void finish_rows(const Chunk& chunk, const Head& head, const Targets& targets, a
   result.copy_(logits.mul_(targets.scale));
 }
 
+/// finish_rows() of labels alone, for a device whose memory is the limit: each pass over [C, V] reads and writes it
+/// once, and none is there for the sake of a cache.
+void finish_in_few_passes(const Chunk& chunk, const Head& head, double scale, at::Tensor losses, bool gathers) {
+  const at::Tensor logits = head.bias.defined() ? chunk.scores.add(head.bias)  // widened on the way
+                                                : chunk.scores.to(losses.scalar_type());
+  at::Tensor own = at::log_softmax(logits, 1);
+  losses.copy_(own.gather(1, chunk.targets).neg_());
+  if (!gathers) {
+    return;
+  }
+  own.exp_();
+  own.scatter_add_(1, chunk.targets, at::full_like(chunk.targets, -1, own.options()));
+  at::Tensor result = chunk.scores;
+  at::mul_out(result, own, at::scalar_tensor(scale, at::TensorOptions(at::kDouble)));  // a number of the CPU
+}
+
 /// finish_rows() for all rows of a chunk, a few at a time where the device works in parts. Returns the losses, [C, 1].
 at::Tensor finish(const Chunk& chunk, const Head& head, const Targets& targets, at::ScalarType sums, bool gathers) {
   const at::Tensor losses = at::empty(chunk.targets.sizes(), chunk.scores.options().dtype(sums));
   const std::int64_t few = std::max<std::int64_t>(1, kScoresOfAPass / chunk.scores.size(1));
   const bool in_parts = attention::traits_of(losses.device().type()).works_in_parts;
+  if (!in_parts && targets.smoothing == 0.0 && !chunk.teacher.defined()) {
+    const at::NoGradGuard without_gradients;
+    finish_in_few_passes(chunk, head, targets.scale, losses, gathers);
+    return losses;
+  }
   const std::int64_t step = in_parts ? few : chunk.rows();
   const at::ThreadLocalState modes;
   at::parallel_for(0, chunk.rows(), step, [&](std::int64_t first, std::int64_t last) {
