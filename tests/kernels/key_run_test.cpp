@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Key blocks that are taken together: rows of more blocks than a run holds, runs that something ends, and blocks that
-// share a slot of the cache.
+// Key blocks that are taken together, and blocks of queries that are on the way back: rows and columns of more blocks
+// than a run holds, runs that something ends, and blocks that share a slot of the cache.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -93,6 +93,50 @@ TEST_P(KeyRuns, BlocksOfOneSlotAreNotTakenTogether) {
   if (GetParam().runs(call)) {
     call.scale = 0.0625;
     expect_agreement(call, {2e-6, 1e-5});
+  }
+}
+
+// After five blocks panels see other ranges of keys than the ones before: runs end on the way.
+int staircase(std::int64_t, std::int64_t query, std::int64_t key) {
+  return query < std::int64_t{5} * 64 || key >= query % 64 ? 1 : 0;
+}
+
+// Nine whole blocks of queries and five queries more, with keys of one block and of a part of another.
+constexpr Shape kLongColumn{1, 2, 1, 9 * 64 + 5, 70, 24, 40, {64, 64}};
+
+template <typename Case>
+void expect_long_columns(const KernelVariant& variant, DType dtype, const Bounds& bounds) {
+  for (int what = 0; what < 4; ++what) {
+    SCOPED_TRACE(what);
+    Case call(kLongColumn, what == 1 ? staircase : every_edge, 9, dtype);
+    variant.use_for(call);
+    if (what == 2) {
+      call.dropout = {0.2F, 11, 1};
+    }
+    if (what == 3) {
+      call.slopes = {0.01F, 0.02F};
+    }
+    if (variant.runs(call)) {
+      expect_agreement(call, bounds);
+    }
+  }
+}
+
+TEST_P(KeyRuns, LongColumnsEqualFloat64) {
+  expect_long_columns<Float32Case>(GetParam(), DType::kFloat32, {2e-6, 1e-5});
+  expect_long_columns<BFloat16Case>(GetParam(), DType::kBFloat16, {1.0 / 128, 1.0 / 50});
+}
+
+TEST_P(KeyRuns, QueriesOfOneSlotAreNotTakenTogether) {
+  // Query blocks of pairs of this width have 21 slots in 4 MB: the first and one of the last share one.
+  const auto ends = [](std::int64_t, std::int64_t query, std::int64_t) {
+    return query < 64 || (query >= 19 * 64 && query < 23 * 64) ? 1 : 0;
+  };
+  BFloat16Case call({1, 1, 1, 23 * 64, 8, 256, 256, {64, 64}}, ends, 3, DType::kBFloat16);
+  GetParam().use_for(call);
+  if (GetParam().runs(call)) {
+    call.scale = 0.0625;
+    expect_agreement(call, {1.0 / 128, 1.0 / 50});
   }
 }
 

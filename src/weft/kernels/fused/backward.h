@@ -10,6 +10,7 @@
 #include "weft/kernels/fused/exponential.h"
 #include "weft/kernels/fused/head_tables.h"
 #include "weft/kernels/fused/key_blocks.h"
+#include "weft/kernels/fused/key_run.h"
 #include "weft/kernels/fused/panels.h"
 #include "weft/kernels/fused/query_blocks.h"
 #include "weft/kernels/fused/query_sums.h"
@@ -61,11 +62,13 @@ class FusedBackward {
         probabilities_(kTile * kPanel),
         score_gradients_(kTile * kPanel),
         pairs_(Packer::kPairs ? kTile * kPanel : 1),
+        row_pairs_(Packer::kPairs ? kMostPanels<Unit> * kTile * kPanel : 1),
         weights_(kTile * kTile) {}
 
   bool is_there() const noexcept {
     return keys_.is_there() && queries_.is_there() && sums_.is_there() && probabilities_.is_there() &&
-           score_gradients_.is_there() && pairs_.is_there() && weights_.is_there() && relative_.is_there();
+           score_gradients_.is_there() && pairs_.is_there() && row_pairs_.is_there() && weights_.is_there() &&
+           relative_.is_there();
   }
 
   /// Writes the gradients of one block of keys and adds to the sums of the queries that see it. `blocks` are those of
@@ -121,32 +124,66 @@ class FusedBackward {
       }
       before += column.count();
     }
+    add_run();
   }
 
   // `first` is the first query of the block.
   void add_block(const RowIndex& first, std::int64_t first_key, std::int64_t block, const KeyBlock<Unit>& keys,
                  const BackwardSums& sums) noexcept {
-    const QueryBlock<Unit>& queries = queries_.get(first.batch, first.head, first.row / arguments_.layout.tile_query);
+    const std::int64_t query_block = first.row / arguments_.layout.tile_query;
+    const std::int64_t number = queries_.number(first.batch, first.head, query_block);
+    for (std::int64_t at = 0; at < run_.count; ++at) {
+      if (queries_.evicts(number, run_.query_block[at])) {
+        add_run();
+      }
+    }
+    const QueryBlock<Unit>& queries = queries_.get(first.batch, first.head, query_block);
     BlockMask<Isa> mask(arguments_.layout, {block, queries.queries, keys.keys, keys.padded}, weights_.data());
     if (has_positions(arguments_)) {
       mask.restrict_to({arguments_, first, queries.queries, first_key});
     }
     each_panel<Isa, Units>(mask, queries.queries, [&](const Panel& panel) {
-      make_scores(panel, queries, keys);
-      const PanelSpan span{panel.vectors, first.row + panel.query, first_key, panel.range.begin, panel.range.end};
-      make_gradients(panel, mask, queries, first, span);
-      if (float* table = sums.distances.of(first.head); table != nullptr) {
-        take_distances(panel, mask, queries.spoiled, span, table);
+      if (!run_.takes(panel.range)) {
+        add_run();
       }
-      const QuerySumRow query_sums = sums.queries.row(first, panel.query);
-      if (queries.spoiled.touches(panel)) {
-        add_spoiled(panel, mask, queries, first, query_sums);
-      }
-      if (relative_.is_on() && gradients_.relative_rows_gradient != nullptr) {
-        take_relative(panel, mask, queries, first, span, sums);
-      }
-      add_products(panel, queries, keys, query_sums);
+      add_panel(panel, mask, queries, {first, first_key}, keys, sums);
+      run_.query_block[run_.count++] = number;
     });
+  }
+
+  // Where a block of queries and one of keys begin.
+  struct BlockStart {
+    RowIndex query;
+    std::int64_t key;
+  };
+
+  void add_panel(const Panel& panel, const BlockMask<Isa>& mask, const QueryBlock<Unit>& queries,
+                 const BlockStart& first, const KeyBlock<Unit>& keys, const BackwardSums& sums) noexcept {
+    const PanelSpan span{panel.vectors, first.query.row + panel.query, first.key, panel.range.begin, panel.range.end};
+    const QuerySumRow query_sums = sums.queries.row(first.query, panel.query);
+    float* table = sums.distances.of(first.query.head);
+    const bool is_spoiled = queries.spoiled.touches(panel);
+    const bool takes_relative = relative_.is_on() && gradients_.relative_rows_gradient != nullptr;
+    make_scores(panel, queries, keys);
+    add_biases(panel, mask, queries, first.query, span);
+    if constexpr (Packer::kPairs) {
+      const bool is_plain = arguments_.dropout.probability == 0.0F && !mask.has_own() && table == nullptr;
+      if (is_plain && !is_spoiled && !takes_relative && panel.vectors * Isa::kLanes % kStepNumbers<Units> == 0) {
+        differentiate_in_pairs(panel, mask, queries);
+        return add_products(panel, queries, keys, query_sums, true);
+      }
+    }
+    make_gradients(panel, mask, queries, first.query, span);
+    if (table != nullptr) {
+      take_distances(panel, mask, queries.spoiled, span, table);
+    }
+    if (is_spoiled) {
+      add_spoiled(panel, mask, queries, first.query, query_sums);
+    }
+    if (takes_relative) {
+      take_relative(panel, mask, queries, first.query, span, sums);
+    }
+    add_products(panel, queries, keys, query_sums, false);
   }
 
   // Adds dS^T to the sums of a distance table; the products want it times the scale.
@@ -191,6 +228,9 @@ class FusedBackward {
   // Of the panel's first query.
   float* probabilities(const Panel& panel) const noexcept { return probabilities_.data() + panel.lane(); }
   float* score_gradients(const Panel& panel) const noexcept { return score_gradients_.data() + panel.lane(); }
+  // By pairs of queries, in the next place of the run.
+  Unit* probability_rows() const noexcept { return row_pairs_.data() + run_.count * kTile * kPanel; }
+  Unit* gradient_rows() const noexcept { return probability_rows() + kTile * kPanel / 2; }
 
   // S^T and dP^T of the panel.
   void make_scores(const Panel& panel, const QueryBlock<Unit>& queries, const KeyBlock<Unit>& keys) noexcept {
@@ -206,12 +246,9 @@ class FusedBackward {
                                {score_gradients(panel) + begin * kPanel, kPanel, count, panel.vectors}, 1.0F);
   }
 
-  // Turns S^T into P^T, dP^T into scale * dS^T, or dS^T where a distance table takes it first; dropout scales what is
-  // passed on, not what is summed.
-  void make_gradients(const Panel& panel, const BlockMask<Isa>& mask, const QueryBlock<Unit>& queries,
-                      const RowIndex& first, const PanelSpan& span) noexcept {
-    const PanelDropout<Isa> dropout(arguments_.dropout, first.batch, first.head);
-    PanelBits<Isa> kept;
+  // What is added to S^T.
+  void add_biases(const Panel& panel, const BlockMask<Isa>& mask, const QueryBlock<Unit>& queries,
+                  const RowIndex& first, const PanelSpan& span) noexcept {
     if (relative_.is_on()) {
       relative_.start();  // what it keeps is of other queries
       relative_.add(first.head, queries.relative_panels, panel, span, probabilities(panel));
@@ -221,12 +258,25 @@ class FusedBackward {
       distances.apply(first.head, probabilities(panel), span);
     }
     replace_own_scores(mask, panel, probabilities(panel));
+  }
+
+  // Turns S^T into P^T, dP^T into scale * dS^T, or dS^T where a distance table takes it first; dropout scales what is
+  // passed on, not what is summed.
+  void make_gradients(const Panel& panel, const BlockMask<Isa>& mask, const QueryBlock<Unit>& queries,
+                      const RowIndex& first, const PanelSpan& span) noexcept {
+    const PanelDropout<Isa> dropout(arguments_.dropout, first.batch, first.head);
+    PanelBits<Isa> kept;
     if (dropout.is_on()) {
       dropout.draw(span, kept);
       dropout.apply(score_gradients(panel), span, kept);
     }
-    for (std::int64_t vector = 0; vector < panel.vectors; ++vector) {
-      differentiate(panel, mask, queries, vector * Isa::kLanes);
+    for (std::int64_t lane = 0; lane < panel.vectors * Isa::kLanes; lane += Isa::kLanes) {
+      const Derivative derivative = derivative_of(panel, mask, queries, lane);
+      for (std::int64_t key = panel.range.begin; key < panel.range.end; ++key) {
+        const Gradient gradient = derivative.at(key);
+        Isa::store(probabilities(panel) + key * kPanel + lane, gradient.probability);
+        Isa::store(score_gradients(panel) + key * kPanel + lane, gradient.score);
+      }
     }
     silence_own_scores(mask, panel, score_gradients(panel));
     if (dropout.is_on()) {
@@ -234,51 +284,113 @@ class FusedBackward {
     }
   }
 
-  void differentiate(const Panel& panel, const BlockMask<Isa>& mask, const QueryBlock<Unit>& queries,
-                     std::int64_t lane) noexcept {
-    const std::int64_t query = panel.query + lane;
-    const Vector log_sum_exp = Isa::load(queries.log_sum_exp + query);
-    const Vector delta = Isa::load(queries.delta + query);
-    const Vector scale =
-        Isa::set(gradients_.distance_gradient == nullptr ? static_cast<float>(arguments_.scale) : 1.0F);
-    for (std::int64_t key = panel.range.begin; key < panel.range.end; ++key) {
-      float* score = probabilities(panel) + key * kPanel + lane;
-      float* incoming = score_gradients(panel) + key * kPanel + lane;
-      Vector exponent = Isa::subtract(Isa::load(score), log_sum_exp);
-      if (mask.weights() != nullptr) {
-        exponent = Isa::add(exponent, Isa::load(mask.weights() + key * kTile + query));
+  // The same where nothing else looks at the numbers: rounded while they are in registers.
+  void differentiate_in_pairs(const Panel& panel, const BlockMask<Isa>& mask,
+                              const QueryBlock<Unit>& queries) noexcept {
+    const std::int64_t begin = panel.range.begin;
+    const std::int64_t whole = begin + round_up(panel.range.count(), kStepNumbers<Units>);
+    for (std::int64_t lane = 0; lane < panel.vectors * Isa::kLanes; lane += Isa::kLanes) {
+      const Derivative derivative = derivative_of(panel, mask, queries, lane);
+      const auto take = [&](std::int64_t key) __attribute__((always_inline)) {
+        const Gradient gradient = key < panel.range.end ? derivative.at(key) : Gradient{Isa::zero(), Isa::zero()};
+        Units::store_row(probability_rows() + (key * kPanel + lane) / 2, gradient.probability);
+        Units::store_row(gradient_rows() + (key * kPanel + lane) / 2, gradient.score);
+        return gradient.score;
+      };
+      for (std::int64_t key = begin; key < whole; key += 2) {
+        const Vector even = take(key);
+        Units::store_pair(pairs_.data() + (key - begin) / 2 * kPanel + lane, even, take(key + 1));
       }
-      Vector probability = exponential<Isa>(exponent);
-      Vector gradient = Isa::multiply(Isa::multiply(probability, scale), Isa::subtract(Isa::load(incoming), delta));
-      if (panel.range.is_masked) {
-        const auto edges = Isa::lanes_of(mask.seen_by(key) >> query);
-        probability = Isa::select(edges, probability, Isa::zero());
-        gradient = Isa::select(edges, gradient, Isa::zero());
-      }
-      Isa::store(score, probability);
-      Isa::store(incoming, gradient);
     }
   }
 
-  // dV += P^T dO, dK += dS^T Q, dQ += dS K.
+  // Of a key and a vector of queries: P, and scale * dS.
+  struct Gradient {
+    Vector probability;
+    Vector score;
+  };
+
+  // Makes them of S^T and dP^T.
+  struct Derivative {
+    const float* scores;
+    const float* incoming;
+    Vector log_sum_exp;
+    Vector delta;
+    Vector scale;
+    const BlockMask<Isa>& mask;
+    std::int64_t query;  // of the first lane
+    bool is_masked;
+
+    [[gnu::always_inline]] Gradient at(std::int64_t key) const noexcept {
+      Vector exponent = Isa::subtract(Isa::load(scores + key * kPanel), log_sum_exp);
+      if (mask.weights() != nullptr) {
+        exponent = Isa::add(exponent, Isa::load(mask.weights() + key * kTile + query));
+      }
+      const Vector probability = exponential<Isa>(exponent);
+      const Vector gradient =
+          Isa::multiply(Isa::multiply(probability, scale), Isa::subtract(Isa::load(incoming + key * kPanel), delta));
+      if (!is_masked) {
+        return {probability, gradient};
+      }
+      const auto edges = Isa::lanes_of(mask.seen_by(key) >> query);
+      return {Isa::select(edges, probability, Isa::zero()), Isa::select(edges, gradient, Isa::zero())};
+    }
+  };
+
+  Derivative derivative_of(const Panel& panel, const BlockMask<Isa>& mask, const QueryBlock<Unit>& queries,
+                           std::int64_t lane) const noexcept {
+    const std::int64_t query = panel.query + lane;
+    return {probabilities(panel) + lane,
+            score_gradients(panel) + lane,
+            Isa::load(queries.log_sum_exp + query),
+            Isa::load(queries.delta + query),
+            Isa::set(gradients_.distance_gradient == nullptr ? static_cast<float>(arguments_.scale) : 1.0F),
+            mask,
+            query,
+            panel.range.is_masked};
+  }
+
+  // dQ += dS K, and what the run adds to dV and dK. `is_paired`: differentiate_in_pairs() has made the operands.
   void add_products(const Panel& panel, const QueryBlock<Unit>& queries, const KeyBlock<Unit>& keys,
-                    const QuerySumRow& query_sums) noexcept {
+                    const QuerySumRow& query_sums, bool is_paired) noexcept {
     const KeyRange& range = panel.range;
     const std::int64_t query_units = Packer::units(panel.queries);
     const std::int64_t first_unit = panel.query / Units::kPerUnit;
+    const Unit* pairs = pairs_.data();
+    Operand<Unit> of_values;
+    Operand<Unit> of_keys;
+    if (is_paired) {
+      of_values = {probability_rows() + range.begin * kPanel / 2, kPanel / 2, 1};
+      of_keys = {gradient_rows() + range.begin * kPanel / 2, kPanel / 2, 1};
+    } else {
+      of_values = pair_queries<Isa, Units>(probabilities(panel), probability_rows(), range, panel.vectors);
+      of_keys = pair_queries<Isa, Units>(score_gradients(panel), gradient_rows(), range, panel.vectors);
+      pairs = pair_keys<Isa, Units>(score_gradients(panel), pairs_.data(), range, panel.vectors);
+    }
+    run_.range = range;
+    run_.values[run_.count] = {of_values, queries.output_gradient.step(first_unit), queries.output_gradient.step_stride,
+                               query_units};
+    run_.keys[run_.count] = {of_keys, queries.query.step(first_unit), queries.query.step_stride, query_units};
     product<Isa, Units>(
-        {pair_queries<Isa, Units>(probabilities(panel), pairs_.data(), range, panel.vectors),
-         queries.output_gradient.step(first_unit), queries.output_gradient.step_stride, query_units},
-        {value_sums_ + range.begin * value_width_, value_width_, range.count(), value_width_ / Isa::kLanes},
-        Added<Isa>{});
-    product<Isa, Units>({pair_queries<Isa, Units>(score_gradients(panel), pairs_.data(), range, panel.vectors),
-                         queries.query.step(first_unit), queries.query.step_stride, query_units},
-                        {key_sums_ + range.begin * key_width_, key_width_, range.count(), key_width_ / Isa::kLanes},
-                        Added<Isa>{});
-    product<Isa, Units>(
-        {pair_keys_of_queries<Isa, Units>(score_gradients(panel), pairs_.data(), range, panel.vectors),
+        {turn_pairs<Isa, Units>(pairs, pairs_.data(), range, panel.vectors),
          keys.key.step(range.begin / Units::kPerUnit), keys.key.step_stride, Packer::units(range.count())},
         {query_sums.data, query_sums.stride, panel.queries, key_width_ / Isa::kLanes}, Added<Isa>{});
+  }
+
+  // dV += P^T dO, dK += dS^T Q over the panels of the run, and begins another.
+  void add_run() noexcept {
+    if (run_.count == 0) {
+      return;
+    }
+    const std::int64_t begin = run_.range.begin;
+    const std::int64_t count = run_.range.count();
+    summed_products<Isa, Units>({run_.values, run_.count},
+                                {value_sums_ + begin * value_width_, value_width_, count, value_width_ / Isa::kLanes},
+                                Added<Isa>{});
+    summed_products<Isa, Units>({run_.keys, run_.count},
+                                {key_sums_ + begin * key_width_, key_width_, count, key_width_ / Isa::kLanes},
+                                Added<Isa>{});
+    run_.count = 0;
   }
 
   void store(const KeyPlace& place) noexcept {
@@ -304,8 +416,10 @@ class FusedBackward {
   float* value_sums_;                   // [key][value_width_]
   Buffer<Isa, float> probabilities_;    // S^T, then P^T: [key][kPanel]
   Buffer<Isa, float> score_gradients_;  // dP^T, then dS^T: [key][kPanel]
-  Buffer<Isa, Unit> pairs_;
+  Buffer<Isa, Unit> pairs_;             // dS^T by pairs of keys
+  Buffer<Isa, Unit> row_pairs_;         // of each panel of the run P^T, then dS^T by pairs of queries
   Buffer<Isa, float> weights_;
+  PanelRun<Unit> run_;
 };
 
 }  // namespace weft::kernels

@@ -48,8 +48,17 @@ class QueryBlocks {
   bool is_there() const noexcept { return cache_.is_there(); }
 
   const QueryBlock<Unit>& get(std::int64_t batch, std::int64_t head, std::int64_t query_block) noexcept {
-    const std::int64_t tag = (batch * arguments_.heads + head) * arguments_.layout.query_blocks + query_block;
-    return cache_.get(tag, [&](QueryBlock<Unit>& block, Unit* room) { fill(block, room, {batch, head, query_block}); });
+    return cache_.get(number(batch, head, query_block),
+                      [&](QueryBlock<Unit>& block, Unit* room) { fill(block, room, {batch, head, query_block}); });
+  }
+
+  /// A number that a block has to itself.
+  std::int64_t number(std::int64_t batch, std::int64_t head, std::int64_t query_block) const noexcept {
+    return (batch * arguments_.heads + head) * arguments_.layout.query_blocks + query_block;
+  }
+  /// Whether getting the block of a number invalidates that of another one.
+  bool evicts(std::int64_t number, std::int64_t other) const noexcept {
+    return number != other && cache_.share_slot(number, other);
   }
 
  private:

@@ -41,15 +41,13 @@ struct Avx2 {
   [[gnu::always_inline]] static Vector nearest(Vector a) noexcept {
     return _mm256_round_ps(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
   }
-  /// value * 2^power for integral powers, in two halves: an exponent field alone cannot hold 2^-150 or 2^128.
+  /// value * 2^power for values in (1/2, 2) and integral powers from -125 to 128, by way of the exponent's bits.
   [[gnu::always_inline]] static Vector scale_by_power(Vector value, Vector power) noexcept {
-    const __m256i whole = _mm256_cvtps_epi32(power);
-    const __m256i half = _mm256_srai_epi32(whole, 1);
-    const __m256i bias = _mm256_set1_epi32(127);
-    const __m256i first = _mm256_slli_epi32(_mm256_add_epi32(half, bias), 23);
-    const __m256i second = _mm256_slli_epi32(_mm256_add_epi32(_mm256_sub_epi32(whole, half), bias), 23);
-    return _mm256_mul_ps(_mm256_mul_ps(value, _mm256_castsi256_ps(first)), _mm256_castsi256_ps(second));
+    const __m256i bits = _mm256_slli_epi32(_mm256_cvtps_epi32(power), 23);
+    return _mm256_castsi256_ps(_mm256_add_epi32(_mm256_castps_si256(value), bits));
   }
+  /// Exponents whose powers scale_by_power() takes: above 88.72 the exponential is NaN.
+  [[gnu::always_inline]] static Vector held_exponent(Vector x) noexcept { return minimum(_mm256_set1_ps(88.8F), x); }
   /// 0 in the lanes where x < bound, `value` in the others, those with NaN in x too.
   [[gnu::always_inline]] static Vector zero_below(Vector x, Vector bound, Vector value) noexcept {
     return _mm256_and_ps(_mm256_cmp_ps(x, bound, _CMP_NLT_UQ), value);

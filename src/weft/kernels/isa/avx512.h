@@ -44,6 +44,8 @@ struct Avx512 {
   [[gnu::always_inline]] static Vector scale_by_power(Vector value, Vector power) noexcept {
     return _mm512_scalef_ps(value, power);
   }
+  /// scale_by_power() takes any power.
+  [[gnu::always_inline]] static Vector held_exponent(Vector x) noexcept { return x; }
   /// 0 in the lanes where x < bound, `value` in the others, those with NaN in x too.
   [[gnu::always_inline]] static Vector zero_below(Vector x, Vector bound, Vector value) noexcept {
     return _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(x, bound, _CMP_NLT_UQ), value);

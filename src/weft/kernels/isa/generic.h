@@ -53,6 +53,8 @@ struct Generic {
     const Vector second = std::bit_cast<Vector>((whole - half + 127) << 23);
     return value * first * second;
   }
+  /// scale_by_power() takes any power.
+  [[gnu::always_inline]] static Vector held_exponent(Vector x) noexcept { return x; }
   /// 0 in the lanes where x < bound, `value` in the others, those with NaN in x too.
   [[gnu::always_inline]] static Vector zero_below(Vector x, Vector bound, Vector value) noexcept {
     return x < bound ? zero() : value;

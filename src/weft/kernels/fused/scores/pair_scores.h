@@ -56,13 +56,13 @@ template <class Isa, class Units>
   }
 }
 
-/// numbers[key][kPanel] as a left operand with queries as rows and units of keys as steps; `room` for two panels.
+/// What pair_keys() made as a left operand with queries as rows; tiles want it turned over, into the second half of
+/// `room`.
 template <class Isa, class Units>
-[[gnu::always_inline]] inline Operand<typename Units::Unit> pair_keys_of_queries(const float* numbers,
-                                                                                 typename Units::Unit* room,
-                                                                                 const KeyRange& range,
-                                                                                 std::int64_t vectors) noexcept {
-  const typename Units::Unit* pairs = pair_keys<Isa, Units>(numbers, room, range, vectors);
+[[gnu::always_inline]] inline Operand<typename Units::Unit> turn_pairs(const typename Units::Unit* pairs,
+                                                                       [[maybe_unused]] typename Units::Unit* room,
+                                                                       [[maybe_unused]] const KeyRange& range,
+                                                                       [[maybe_unused]] std::int64_t vectors) noexcept {
   if constexpr (Units::kTiled) {
     constexpr std::int64_t kStride = kTile / Units::kPerUnit;
     typename Units::Unit* turned = room + kStride * kPanel;
@@ -74,6 +74,15 @@ template <class Isa, class Units>
   } else {
     return {pairs, 1, kPanel};
   }
+}
+
+/// numbers[key][kPanel] as a left operand with queries as rows and units of keys as steps; `room` for two panels.
+template <class Isa, class Units>
+[[gnu::always_inline]] inline Operand<typename Units::Unit> pair_keys_of_queries(const float* numbers,
+                                                                                 typename Units::Unit* room,
+                                                                                 const KeyRange& range,
+                                                                                 std::int64_t vectors) noexcept {
+  return turn_pairs<Isa, Units>(pair_keys<Isa, Units>(numbers, room, range, vectors), room, range, vectors);
 }
 
 }  // namespace weft::kernels
