@@ -90,6 +90,27 @@ TEST_F(MaskedText, AnEvaluationIsThatOfTheLogits) {
   EXPECT_EQ(found.accuracy * static_cast<double>(found.tokens), logits.argmax(1).eq(labels).sum().item<double>());
 }
 
+TEST_F(MaskedText, ShorterWindowsAreAskedForTheSameTokens) {
+  const std::string directory = encoder("bert");
+  const text::HuggingFaceTokenizer tokenizer(directory);
+  models::EncoderModel model = checkpoint::load_encoder(directory);
+  std::string text;
+  for (int i = 0; i < 12; ++i) {
+    text += "the loom said hello world she and we see it ";
+  }
+  training::EvaluateOptions options{.context = 26, .dtype = "float32"};
+  const training::MaskedResult whole = evaluate_masked_text(model, tokenizer, text, {.seed = 5}, options);
+  options.context = 10;  // 8 tokens of text
+  options.mask_window = 24;
+  const training::MaskedResult cut = evaluate_masked_text(model, tokenizer, text, {.seed = 5}, options);
+  EXPECT_EQ(cut.tokens, whole.tokens);
+  EXPECT_EQ(cut.context, 10);
+  EXPECT_NE(cut.loss, whole.loss) << "less is read around each";
+  options.context = 11;
+  test::expect_error(ErrorKind::kArgument, {"mask_window", "9", "24"},
+                     [&] { evaluate_masked_text(model, tokenizer, text, {.seed = 5}, options); });
+}
+
 TEST_F(MaskedText, EveryFamilyLearns) {
   for (const char* family : {"bert", "roberta", "longformer", "big_bird", "nystromformer", "etc", "star_transformer"}) {
     const PreparedText run = prepared(family);

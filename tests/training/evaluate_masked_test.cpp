@@ -99,7 +99,45 @@ TEST(EvaluateMasked, ReadsNoFurtherThanAsked) {
   EXPECT_EQ(evaluated(text, options(64, 40)).loss, evaluated(text.substr(0, 40), options(64)).loss);
 }
 
+// The tokens of a longer window are masked together, and read in pieces.
+TEST(EvaluateMasked, AsksForTheSameTokensInWindowsOfEveryLength) {
+  const at::NoGradGuard no_grad;
+  models::LanguageModel model = encoder();
+  model->eval();
+  const std::string text = text_of(75);
+  const std::vector<std::int64_t> ids = text::make_byte_tokenizer()->encode(text);
+  constexpr std::int64_t kMasked = 32;
+  for (const std::int64_t context : {4, 8, 16}) {
+    double nats = 0.0;
+    std::int64_t tokens = 0;
+    for (std::int64_t window = 0; window * kMasked < 75; ++window) {
+      const std::int64_t length = std::min<std::int64_t>(kMasked, 75 - window * kMasked);
+      const at::Tensor shown = at::tensor(ids, at::kLong).narrow(0, window * kMasked, length).unsqueeze(0);
+      const data::Batch batch = data::masked_batch(shown, masking(), window, 0);
+      tokens += batch.labels.ne(-100).sum().item<std::int64_t>();
+      for (std::int64_t begin = 0; begin < length; begin += context) {
+        const std::int64_t own = std::min(context, length - begin);
+        const at::Tensor inputs = batch.input_ids.narrow(1, begin, own);
+        const at::Tensor scores = model->logits(models::ModelInput{inputs, {}, {}, {}, {}}).squeeze(0);
+        const at::Tensor labels = batch.labels.squeeze(0).narrow(0, begin, own);
+        nats += at::cross_entropy_loss(scores, labels, {}, at::Reduction::Sum, -100).item<double>();
+      }
+    }
+    EvaluateOptions asked = options(64);
+    asked.context = context;
+    asked.mask_window = kMasked;
+    const MaskedResult found = evaluated(text, asked);
+    EXPECT_EQ(found.tokens, tokens) << context;
+    // float32 scores, summed in another order
+    EXPECT_NEAR(found.loss, nats / static_cast<double>(tokens), 1e-5) << context;
+  }
+}
+
 TEST(EvaluateMasked, WhatCannotBeEvaluatedIsAnError) {
+  EvaluateOptions uneven = options(64);
+  uneven.mask_window = 24;
+  test::expect_error(ErrorKind::kArgument, {"mask_window", "multiple", "16", "24"},
+                     [&] { evaluated("some text", uneven); });
   test::expect_error(ErrorKind::kArgument, {"at least one token"}, [] { evaluated("", options(1)); });
   test::expect_error(ErrorKind::kUnsupported, {"decoder"},
                      [] { evaluate_masked(encoder(true), *text::make_byte_tokenizer(), "text", masking()); });

@@ -57,8 +57,11 @@ FramedMasking::FramedMasking(const text::HuggingFaceTokenizer& tokenizer, std::i
 }
 
 data::Batch FramedMasking::batch(const at::Tensor& tokens, std::int64_t step, std::int64_t part) const {
-  const data::Batch masked = data::masked_batch(tokens, masking_, step, part);
-  const std::int64_t rows = tokens.size(0);
+  return frame(mask(tokens, step, part));
+}
+
+data::Batch FramedMasking::frame(const data::Batch& masked) const {
+  const std::int64_t rows = masked.input_ids.size(0);
   return {at::cat({repeated(before_, rows), masked.input_ids, repeated(after_, rows)}, 1),
           at::cat({ignored(before_, rows), masked.labels, ignored(after_, rows)}, 1)};
 }
@@ -240,7 +243,8 @@ training::MaskedResult evaluate_masked_text(models::EncoderModel model, const te
   const std::int64_t context = given.context == 0 ? model->config().maximum_length() : given.context;
   options.context = room_for_text(model->config(), masking, context);
   const training::MaskedScoring scoring = {
-      *model, [&](const at::Tensor& tokens, std::int64_t window) { return masking.batch(tokens, window, 0); },
+      *model, [&](const at::Tensor& tokens, std::int64_t window) { return masking.mask(tokens, window, 0); },
+      [&](const data::Batch& window) { return masking.frame(window); },
       [&](const data::Batch& batch) { return scores_of(model, batch); }};
   training::MaskedResult result = training::evaluate_masked(
       scoring, tokenizer.encode(training::first_bytes(text, options.max_bytes, tokenizer)), options);

@@ -45,6 +45,11 @@ class FramedMasking {
   std::int64_t special_tokens() const noexcept { return static_cast<std::int64_t>(before_.size() + after_.size()); }
   /// tokens int64 [B, n] -> inputs and labels [B, special + n], masked by (step, part) as data::masked_batch().
   data::Batch batch(const at::Tensor& tokens, std::int64_t step, std::int64_t part) const;
+  /// Its two halves: tokens int64 [B, n] -> inputs and labels [B, n], and those with the special tokens around them.
+  data::Batch mask(const at::Tensor& tokens, std::int64_t step, std::int64_t part) const {
+    return data::masked_batch(tokens, masking_, step, part);
+  }
+  data::Batch frame(const data::Batch& masked) const;
 
  private:
   std::vector<std::int64_t> before_;

@@ -118,6 +118,8 @@ Json evaluate_own(const models::LanguageModel& model, const checkpoint::OpenedMo
   text::warn_of_small_vocabulary(*tokenizer, model->config().vocab_size, quote(run, 4096));
   const std::string text = text_of(config, run, *tokenizer);
   if (model->config().is_decoder) {
+    require(config.mask_window == 0, option("mask_window"), " is for encoders, and ", Quoted(run, 4096),
+            " is a decoder");
     return evaluate_decoder(model, *tokenizer, text, config, options);
   }
   require_no_token_scores(run, config);
@@ -188,6 +190,7 @@ Json evaluate_language(const checkpoint::OpenedModel& model, const std::string& 
                        const std::function<void(std::int64_t done, std::int64_t total)>& progress) {
   training::EvaluateOptions options;
   options.context = config.context;
+  options.mask_window = config.mask_window;
   options.max_bytes = config.max_bytes;
   options.dtype = training::dtype_of_model(config.dtype, model.root());
   options.characters = config.audio.empty();

@@ -25,6 +25,7 @@ struct LanguageConfig {
   std::string dtype = "auto";
   double mask_probability = 0.15;
   std::string masking = "tokens";
+  std::int64_t mask_window = 0;
   std::int64_t seed = 0;
   std::string token_scores;
 
@@ -68,6 +69,10 @@ struct LanguageConfig {
               .range(0.001, 1));
     visit(Field{"masking", &C::masking, "what is masked for an encoder: single tokens, whole words, or spans of words"}
               .one_of({"tokens", "words", "spans"}));
+    visit(Field{"mask_window", &C::mask_window,
+                "tokens of text that are masked together before they are cut into windows: the same tokens for every "
+                "--context of which it is a multiple; 0 masks each window by itself"}
+              .range(0, 1 << 30));
     visit(Field{"seed", &C::seed, "random seed that chooses the masked tokens"}.at_least(0));
     visit(Field{
         "token_scores", &C::token_scores,

@@ -21,6 +21,7 @@ struct EvaluateOptions {
   std::int64_t max_bytes = 0;         ///< of the text, from its start; 0 for all
   std::int64_t batch_tokens = 16384;  ///< tokens in flight; at least one window
   std::string dtype = "auto";         ///< auto, float32 or bfloat16
+  std::int64_t mask_window = 0;       ///< of an encoder: tokens of text that are masked together (evaluate_masked.h)
   bool characters = true;             ///< whether the bytes are of text, which has characters
   bool behind_zeros = false;  ///< a memory begins with memory_length rows of zeros in every layer, as Transformer-XL in
                               ///< `transformers` 4, where they take weight from the first tokens

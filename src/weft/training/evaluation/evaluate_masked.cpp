@@ -20,15 +20,39 @@
 namespace weft::training {
 namespace {
 
-// Windows [first, last) of a text's ids, which are of one length, masked.
-data::Batch masked_windows(const MaskedScoring& scoring, const at::Tensor& ids, std::int64_t context,
-                           std::int64_t first, std::int64_t last) {
+// How a text is cut: windows that are read, and those, at least as long, whose tokens are masked together.
+struct Cut {
+  std::int64_t context = 0;
+  std::int64_t masked = 0;
+};
+
+Cut cut_of(const EvaluateOptions& options) {
+  const std::int64_t masked = options.mask_window == 0 ? options.context : options.mask_window;
+  require(masked % options.context == 0, "mask_window must be a multiple of the tokens of text in a window, ",
+          options.context, ", found ", masked);
+  return {options.context, masked};
+}
+
+// A window of a text's ids, masked with those beside it.
+data::Batch masked_window(const MaskedScoring& scoring, const at::Tensor& ids, const Cut& cut, std::int64_t window) {
+  const std::int64_t begin = window * cut.context;
+  const std::int64_t length = std::min(cut.context, ids.numel() - begin);
+  const std::int64_t number = begin / cut.masked;
+  const std::int64_t together = number * cut.masked;
+  const at::Tensor tokens = ids.narrow(0, together, std::min(cut.masked, ids.numel() - together)).unsqueeze(0);
+  const data::Batch all = scoring.mask(tokens, number);
+  const data::Batch own{all.input_ids.narrow(1, begin - together, length),
+                        all.labels.narrow(1, begin - together, length)};
+  return scoring.frame ? scoring.frame(own) : own;
+}
+
+// Windows [first, last), which are of one length.
+data::Batch masked_windows(const MaskedScoring& scoring, const at::Tensor& ids, const Cut& cut, std::int64_t first,
+                           std::int64_t last) {
   std::vector<at::Tensor> inputs;
   std::vector<at::Tensor> labels;
   for (std::int64_t window = first; window < last; ++window) {
-    const std::int64_t begin = window * context;
-    const at::Tensor tokens = ids.narrow(0, begin, std::min(context, ids.numel() - begin)).unsqueeze(0);
-    const data::Batch row = scoring.mask(tokens, window);
+    const data::Batch row = masked_window(scoring, ids, cut, window);
     inputs.push_back(row.input_ids);
     labels.push_back(row.labels);
   }
@@ -48,7 +72,8 @@ struct Sums {
 };
 
 Sums score_windows(const MaskedScoring& scoring, const at::Tensor& ids, const EvaluateOptions& options) {
-  const std::int64_t context = options.context;
+  const Cut cut = cut_of(options);
+  const std::int64_t context = cut.context;
   const std::int64_t whole = ids.numel() / context;
   const std::int64_t windows = whole + (ids.numel() % context > 0 ? 1 : 0);
   const std::int64_t rows = std::max<std::int64_t>(1, options.batch_tokens / context);
@@ -57,7 +82,7 @@ Sums score_windows(const MaskedScoring& scoring, const at::Tensor& ids, const Ev
     // The last window may be shorter, and is a batch of its own.
     const std::int64_t end = next < whole ? std::min(next + rows, whole) : windows;
     if (turn % processes().size() == processes().rank()) {
-      const data::Batch batch = masked_windows(scoring, ids, context, next, end);
+      const data::Batch batch = masked_windows(scoring, ids, cut, next, end);
       sums.add(scoring.scores(batch), batch.labels);
     }
     if (!std::isfinite(sums.nats)) {
@@ -121,6 +146,7 @@ MaskedResult evaluate_masked(models::LanguageModel model, const text::Tokenizer&
   const MaskedScoring scoring = {
       *model,
       [&](const at::Tensor& tokens, std::int64_t window) { return data::masked_batch(tokens, masking, window, 0); },
+      nullptr,
       [&](const data::Batch& batch) {
         return model->token_scores(models::ModelInput{batch.input_ids, {}, {}, {}, {}}, batch.labels);
       }};
