@@ -7,8 +7,9 @@ from machine_code import sass
 # Passes of formats with tensor cores that multiply nothing on them: they sum rows, join parts, have one query, draw or turn elements.
 PLAIN = re.compile(r"\d(?:Join|Delta|Keep|Sum|Decode)|Elements")
 TENSOR_CORES = re.compile(r"HalfFormat|Tf32Format")
-# Those that take another way on sm_90a, by wgmma: the hot forward pass of 16-bit numbers without terms.
-WGMMA = re.compile(r"7HotPassINS1_11ForwardWalkINS1_10HalfFormatILb[01]EEELi\d+ELb0E")
+# Those that take another way on sm_90a, by wgmma: the hot passes of 16-bit numbers without terms, backwards those of narrow heads.
+WGMMA = re.compile(r"7HotPassINS1_(11ForwardWalkINS1_10HalfFormatILb[01]EEELi\d+ELb0E|17QueryGradientWalkINS1_10HalfFormatILb[01]EEELb0ELb0ELb1E"
+                   r"|15KeyGradientWalkINS1_10HalfFormatILb[01]EEELb0ELb1E)")
 # They run again what has a number that is not finite, and nothing else: they may spill.
 CAREFUL = re.compile(r"\dCarefulPass")
 # A pass, and what it walks over, are named so in the mangled name of its kernel: a length, the name.

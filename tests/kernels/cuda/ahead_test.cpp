@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The forward pass whose products are under way while others are computed, on lanes that have products of slices:
-// calls without terms, which are the only ones that take that way.
+// The passes that multiply slices of shared memory, on lanes that have such products: calls without terms, which are
+// the only ones that take that way; backwards those of narrow heads.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -26,6 +26,10 @@ void expect_ahead(Case call, double bound) {
   plain.own = &kEmulatedCudaKernels;
   plain.forward();
   expect_close(call.output, plain.output, bound, bound);
+  copy_values(call.output, exact.output);  // the backward pass is given what the forward pass rounded
+  exact.backward();
+  call.backward();
+  expect_gradients(call, exact, bound);
 }
 
 template <typename Case>
@@ -66,6 +70,14 @@ TEST(CudaAhead, PaddingShortTilesAndRowsThatSeeNothing) {
 TEST(CudaAhead, PartsOfALongRowAreJoined) {
   cut_emulated_parts(2);
   expect_ahead(plain_case<BFloat16Case>({1, 2, 2, 64, 330, 64, 64, {64, 64}}, seen_edges, DType::kBFloat16), 1.0 / 128);
+  cut_emulated_parts(kernels::cuda::kLongestPart);
+}
+
+// More blocks than are read at once.
+TEST(CudaAhead, LongItems) {
+  cut_emulated_parts(64);
+  expect_ahead(plain_case<BFloat16Case>({1, 1, 1, 64, 2180, 16, 8, {64, 64}}, seen_edges, DType::kBFloat16), 1.0 / 128);
+  expect_ahead(plain_case<Float16Case>({1, 1, 1, 2180, 64, 8, 16, {64, 64}}, seen_edges, DType::kFloat16), 1.0 / 1024);
   cut_emulated_parts(kernels::cuda::kLongestPart);
 }
 

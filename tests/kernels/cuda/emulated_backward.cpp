@@ -10,4 +10,9 @@ void emulate_backward(const kernels::cuda::DeviceCall& call) {
   with_call_format(call, [&]<typename Format>(Format) { kernels::cuda::run_backward<Format>(launcher, call); });
 }
 
+void emulate_hopper_backward(const kernels::cuda::DeviceCall& call) {
+  EmulatedLauncher<true> launcher;
+  with_call_format(call, [&]<typename Format>(Format) { kernels::cuda::run_backward<Format>(launcher, call); });
+}
+
 }  // namespace weft::test

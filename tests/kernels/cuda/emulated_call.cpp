@@ -72,7 +72,7 @@ class EmulatedCall {
     emulate(call);
   }
 
-  void backward() {
+  void backward(void (*emulate)(const kernels::cuda::DeviceCall&)) {
     const AttentionArguments& arguments = call.attention;
     const bool joins_all = arguments.heads != arguments.key_heads;
     HeldPlan columns({call.gradients.transpose.column_begin, arguments.layout.key_blocks, counts_.groups,
@@ -88,7 +88,7 @@ class EmulatedCall {
       call.partials.table =
           room(2 * heads * call.rows.most_items * arguments.distances.rows * arguments.distances.span);
     }
-    emulate_backward(call);
+    emulate(call);
   }
 
   kernels::cuda::DeviceCall call;
@@ -129,9 +129,10 @@ kernels::Status run_emulated_forward(const AttentionArguments& arguments, const 
   return kernels::Status::kOk;
 }
 
+template <bool kIsHopper>
 kernels::Status run_emulated_backward(const AttentionArguments& arguments, const AttentionGradients& gradients,
                                       const ParallelFor&) noexcept {
-  EmulatedCall(arguments, gradients).backward();
+  EmulatedCall(arguments, gradients).backward(kIsHopper ? emulate_hopper_backward : emulate_backward);
   return kernels::Status::kOk;
 }
 
@@ -141,9 +142,9 @@ void cut_emulated_parts(std::int64_t longest) { longest_emulated_part = longest;
 void use_emulated_tf32(bool is_used) { is_emulated_tf32 = is_used; }
 bool emulated_copies_were_aligned() { return was_emulated_aligned; }
 
-constinit const kernels::FusedKernels kEmulatedCudaKernels{run_emulated_forward<false>, run_emulated_backward, nullptr,
-                                                           nullptr};
-constinit const kernels::FusedKernels kEmulatedHopperKernels{run_emulated_forward<true>, run_emulated_backward, nullptr,
-                                                             nullptr};
+constinit const kernels::FusedKernels kEmulatedCudaKernels{run_emulated_forward<false>, run_emulated_backward<false>,
+                                                           nullptr, nullptr};
+constinit const kernels::FusedKernels kEmulatedHopperKernels{run_emulated_forward<true>, run_emulated_backward<true>,
+                                                             nullptr, nullptr};
 
 }  // namespace weft::test

@@ -12,6 +12,7 @@ void emulate_forward(const kernels::cuda::DeviceCall& call);
 /// The same on lanes that have products of slices, as sm_90a has.
 void emulate_hopper_forward(const kernels::cuda::DeviceCall& call);
 void emulate_backward(const kernels::cuda::DeviceCall& call);
+void emulate_hopper_backward(const kernels::cuda::DeviceCall& call);
 void emulate_decode(const kernels::cuda::DeviceCall& call);
 void emulate_dropout(const kernels::ElementDropout& call);
 void emulate_rotation(const kernels::cuda::DeviceRotation& call);

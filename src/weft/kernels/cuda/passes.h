@@ -11,6 +11,7 @@
 #include "weft/kernels/cuda/decode.h"
 #include "weft/kernels/cuda/forward.h"
 #include "weft/kernels/cuda/forward_ahead.h"
+#include "weft/kernels/cuda/gradients_ahead.h"
 #include "weft/kernels/cuda/row_sums.h"
 
 namespace weft::kernels::cuda {
@@ -225,13 +226,14 @@ constexpr int backward_slices(const DeviceCall& call) {
   return slices_of<Format>(call.attention.head_dim) + slices_of<Format>(call.attention.value_dim);
 }
 
-/// The same walk, for gradients of queries; kIsTable: for that of a distance table, which must be asked for.
-template <typename Format, bool kHasTerms, bool kIsTable>
+/// The same walk, for gradients of queries; kIsTable: for that of a distance table, which must be asked for. kIsNarrow:
+/// a call without terms has narrow heads, which have a way of their own where lanes have products of slices.
+template <typename Format, bool kHasTerms, bool kIsTable, bool kIsNarrow = false>
 struct QueryGradientWalk {
   static constexpr int kThreads = cuda::kThreads<Format>;
   static constexpr int kResident = kIsHalf<Format> && !kHasTerms && !kIsTable ? 3 : 1;
   static constexpr int kResidentElsewhere = 1;
-  static constexpr bool kMayGoAhead = false;
+  static constexpr bool kMayGoAhead = kIsNarrow;
   static constexpr Grid grid(const DeviceCall& call) {
     const std::int64_t chunks = kIsTable ? 1 : slices_of<Format>(call.attention.head_dim);
     return {call.rows.most_items, heads_of(call), chunks * kPartsOfBlock<Format>};
@@ -241,18 +243,22 @@ struct QueryGradientWalk {
   static WEFT_DEVICE bool block(Lanes& lanes, const DeviceCall& call, const Grid& at) {
     const Place place = place_of<Format>(call, at);
     const WorkItem item = item_of(call, call.rows, place);
-    return is_there(item) && QueryGradientBlock < Lanes, Format, kHasTerms || kCareful, kIsTable,
-           kCareful > (lanes, call, place, item).run();
+    if constexpr (Lanes::kHasSliceProducts && kMayGoAhead && !kCareful) {
+      return is_there(item) && GradientAheadBlock<Lanes, Format, true>(lanes, call, place, item).run();
+    } else {
+      return is_there(item) && QueryGradientBlock < Lanes, Format, kHasTerms || kCareful, kIsTable,
+             kCareful > (lanes, call, place, item).run();
+    }
   }
 };
 
 /// The walk over blocks of queries.
-template <typename Format, bool kHasTerms>
+template <typename Format, bool kHasTerms, bool kIsNarrow = false>
 struct KeyGradientWalk {
   static constexpr int kThreads = cuda::kThreads<Format>;
   static constexpr int kResident = kIsHalf<Format> && !kHasTerms ? 3 : 1;
   static constexpr int kResidentElsewhere = 1;
-  static constexpr bool kMayGoAhead = false;
+  static constexpr bool kMayGoAhead = kIsNarrow;
   static constexpr Grid grid(const DeviceCall& call) {
     const std::int64_t keys = slices_of<Format>(call.attention.head_dim);
     const std::int64_t values = slices_of<Format>(call.attention.value_dim);
@@ -265,8 +271,12 @@ struct KeyGradientWalk {
   static WEFT_DEVICE bool block(Lanes& lanes, const DeviceCall& call, const Grid& at) {
     const Place place = place_of<Format>(call, at);
     const WorkItem item = item_of(call, call.columns, place);
-    return is_there(item) && KeyGradientBlock < Lanes, Format, kHasTerms || kCareful,
-           kCareful > (lanes, call, place, item).run();
+    if constexpr (Lanes::kHasSliceProducts && kMayGoAhead && !kCareful) {
+      return is_there(item) && GradientAheadBlock<Lanes, Format, false>(lanes, call, place, item).run();
+    } else {
+      return is_there(item) && KeyGradientBlock < Lanes, Format, kHasTerms || kCareful,
+             kCareful > (lanes, call, place, item).run();
+    }
   }
 };
 
@@ -366,15 +376,16 @@ void run_decode(Launcher& launcher, const DeviceCall& call) {
   }
 }
 
-template <typename Format, bool kHasTerms, typename Launcher>
+template <typename Format, bool kHasTerms, bool kIsNarrow, typename Launcher>
 void run_gradients(Launcher& launcher, const DeviceCall& call) {
   using Exact = ExactFormat<Format>;
   launcher.template launch<DeltaPass<Exact>>(call);
-  run_walk<QueryGradientWalk<Format, kHasTerms, false>, QueryGradientWalk<Exact, true, false>>(launcher, call);
+  run_walk<QueryGradientWalk<Format, kHasTerms, false, kIsNarrow>, QueryGradientWalk<Exact, true, false>>(launcher,
+                                                                                                          call);
   if (call.rows.most_joins > 0) {
     launcher.template launch<JoinQueryGradientPass<Exact>>(call);
   }
-  run_walk<KeyGradientWalk<Format, kHasTerms>, KeyGradientWalk<Exact, true>>(launcher, call);
+  run_walk<KeyGradientWalk<Format, kHasTerms, kIsNarrow>, KeyGradientWalk<Exact, true>>(launcher, call);
   if (call.columns.most_joins > 0) {
     launcher.template launch<JoinKeyGradientPass<Exact>>(call);
   }
@@ -388,9 +399,11 @@ template <typename Format, typename Launcher>
 void run_backward(Launcher& launcher, const DeviceCall& call) {
   make_keep_words(launcher, call);
   if (has_terms(call)) {
-    run_gradients<Format, true>(launcher, call);
+    run_gradients<Format, true, false>(launcher, call);
+  } else if (kIsHalf<Format> && has_narrow_heads<Format>(call)) {
+    run_gradients<Format, false, kIsHalf<Format>>(launcher, call);
   } else {
-    run_gradients<Format, false>(launcher, call);
+    run_gradients<Format, false, false>(launcher, call);
   }
 }
 

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the backward pass on Hopper spares a thread that has few instructions to spare: the blocks of an item are read
+// once into shared memory, a slice of rows that are all there is copied without a look at each, and numbers are stored
+// in pairs.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <type_traits>
+
+#include "weft/kernels/cuda/edges.h"
+#include "weft/kernels/cuda/own_rows.h"
+
+namespace weft::kernels::cuda {
+
+/// A block that is met.
+struct alignas(16) MetBlock {
+  std::int32_t row = 0;     ///< its first one
+  std::int32_t kind = 0;    ///< as the layout has it
+  std::uint64_t there = 0;  ///< a bit a row of it that exists and is not padded
+};
+/// How far behind the first row of two arrays it begins, in bytes.
+struct alignas(16) MetOffsets {
+  std::int64_t first = 0;
+  std::int64_t second = 0;
+};
+
+/// The bits of a block of a layout without weights, a word for each row that is owned; null: a full block.
+WEFT_DEVICE const std::uint64_t* bits_of(const DeviceCall& call, const MetBlock& met, bool owns_queries) {
+  return pattern::is_full(met.kind)
+             ? nullptr
+             : (owns_queries ? call.bits.rows : call.bits.columns) + std::int64_t{met.kind} * kSliceRows;
+}
+
+/// The blocks that an item meets, as many as fit: each is read by one thread, so that nobody waits for a chain of
+/// reads at every block.
+template <typename Lanes>
+class MetList {
+  static constexpr int kRead = 16;
+
+ public:
+  static constexpr int kBytes = 2 * kRead * static_cast<int>(sizeof(MetBlock) + sizeof(MetOffsets));
+
+  /// `place`: kBytes of shared memory, a multiple of 16. `strides` are those of the rows of two arrays.
+  WEFT_DEVICE MetList(Lanes& lanes, const DeviceCall& call, const Place& at, int place, const MetOffsets& strides)
+      : lanes_(lanes), call_(call), at_(at), place_(place), strides_(strides) {}
+
+  /// Block `number` of an item comes next, from 0 on: a barrier at some of them.
+  template <bool kOwnsQueries>
+  WEFT_DEVICE void read(const WorkItem& item, std::int32_t number) {
+    if (number % kRead == 0) {
+      lanes_.run([&](int thread) {
+        const std::int32_t index = item.begin + number + thread;
+        if (thread < kRead && index < item.end) {
+          const MetBlock met = met_block<kOwnsQueries>(index);
+          const MetOffsets offsets{met.row * strides_.first, met.row * strides_.second};
+          lanes_.store_shared(thread, place_of(number + thread), met);
+          lanes_.store_shared(thread, place_of(number + thread) + 16, offsets);
+        }
+      });
+      lanes_.barrier();
+    }
+  }
+  /// One that was read, which is the last one or at most kRead before it.
+  WEFT_DEVICE MetBlock at(std::int32_t number) { return lanes_.template load_shared<MetBlock>(0, place_of(number)); }
+  WEFT_DEVICE MetOffsets offsets_at(std::int32_t number) {
+    return lanes_.template load_shared<MetOffsets>(0, place_of(number) + 16);
+  }
+
+ private:
+  WEFT_DEVICE int place_of(std::int32_t number) const { return place_ + 32 * (number % (2 * kRead)); }
+
+  template <bool kOwnsQueries>
+  WEFT_DEVICE MetBlock met_block(std::int32_t index) const {
+    const pattern::LayoutView& layout = call_.attention.layout;
+    if constexpr (kOwnsQueries) {
+      const std::int32_t block = layout.key_block[index];
+      return {block * kSliceRows, layout.kind[index], keys_there(call_, at_.batch, block)};
+    } else {
+      const std::int32_t block = call_.gradients.transpose.query_block[index];
+      return {block * static_cast<std::int32_t>(layout.tile_query), layout.kind[call_.gradients.transpose.block[index]],
+              queries_there(call_, block)};
+    }
+  }
+
+  Lanes& lanes_;
+  const DeviceCall& call_;
+  const Place& at_;
+  int place_;
+  MetOffsets strides_;
+};
+
+/// The rows of an array that blocks are met of: where each thread copies from.
+template <typename Lanes, typename Format>
+class MetRows {
+ public:
+  WEFT_DEVICE void begin(Lanes& lanes, const SliceRows& rows) {
+    lanes.run([&](int thread) { first_[thread] = rows.data + thread / 8 * rows.stride + thread % 8 * 16; });
+  }
+
+  /// Begins to copy the first slice of 64 rows that are all there, `offset` bytes behind the first one of the same
+  /// rows.
+  WEFT_DEVICE void copy(Lanes& lanes, int to, const SliceRows& rows, std::int64_t offset) {
+    constexpr int kBetween = kThreads<Format> / 8;
+    lanes.run([&](int thread) {
+      const int bytes = row_chunk<Format>(rows, 0, thread % 8).bytes;
+      const unsigned char* address = bytes == 0 ? rows.data : first_[thread] + offset;
+      const int place = to + chunk_place(thread / 8, thread % 8);
+      unroll<kSliceRows / kBetween>([&](auto round) {
+        lanes.copy_async(thread, place + round * kBetween * kSliceRowBytes, address, bytes);
+        address += kBetween * rows.stride;
+      });
+    });
+  }
+
+ private:
+  typename Lanes::template Each<const unsigned char*> first_;
+};
+
+/// A number of an array of results, or of partial sums.
+template <typename Format>
+using Stored = std::conditional_t<kIsHalf<Format>, std::uint16_t, float>;
+
+/// Stores at `to` scale times what a thread has of its row 0 or 1, of a slice of which `left` columns are there: two
+/// numbers at once where the row has all columns and begins at a multiple of both.
+template <typename Format, typename Lanes, typename Sums, typename Row>
+WEFT_DEVICE void store_row(Stored<Format>* to, const Sums& sums, int thread, Row row, std::int64_t left, float scale) {
+  constexpr int kTiles = static_cast<int>(sizeof(sums.at) / sizeof(sums.at[0]));
+  struct alignas(2 * sizeof(Stored<Format>)) Pair {
+    Stored<Format> at[2];
+  };
+  if (left < 8 * kTiles || reinterpret_cast<std::uintptr_t>(to) % sizeof(Pair) != 0) {
+    each_of_row(sums, thread, row, left,
+                [&](int column, float sum) { store_number<Format, Lanes>(to, column, scale * sum); });
+    return;
+  }
+  unroll<kTiles>([&](auto tile) {
+    const float* const sum = &sums.at[tile][2 * row];
+    Pair pair;
+    if constexpr (kIsHalf<Format>) {
+      pair = std::bit_cast<Pair>(Lanes::template pack<Format>(scale * sum[0], scale * sum[1]));
+    } else {
+      pair = {{scale * sum[0], scale * sum[1]}};
+    }
+    *reinterpret_cast<Pair*>(to + 8 * tile + own_column(thread)) = pair;
+  });
+}
+
+}  // namespace weft::kernels::cuda
