@@ -12,7 +12,7 @@ import sys
 import threading
 import time
 
-from . import patterns, targets
+from . import patterns, tables, targets
 
 # Of Python, and of compute-sanitizer.
 ERROR = re.compile(r"[\w.]*(Error|Problem|Exception)\b|========= (?!COMPUTE|ERROR SUMMARY|    )\S")
@@ -160,6 +160,7 @@ class Check:
         checked = max(sum(line.get("checked", 0) for line in self.lines), sum("errors" in line and line["part"] == "exact" for line in self.lines))
         self.write({"part": "end", "calls_checked": checked, "wrong": len(wrong), "seconds": round(time.monotonic() - self.begin, 1)})
         self.file.close()
+        (self.folder / "device-check.md").write_text("\n".join(tables.page(self.lines)) + "\n")
         return 1 if wrong or checked == 0 else 0
 
 

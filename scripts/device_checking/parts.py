@@ -126,10 +126,22 @@ def flex(options):
     say({"part": "flex", **compiled.times(), "difference": difference, "wrong": None if difference < 1e-2 else "FlexAttention has other edges"})
 
 
+def warm():
+    """Loads what whole models need, where it is there, while other parts have their turn."""
+    try:
+        import transformers
+        import weft_attention  # noqa: F401
+
+        return transformers.BigBirdForMaskedLM, transformers.LongformerForMaskedLM, transformers.GPT2LMHeadModel
+    except ImportError:
+        return None  # the part says so
+
+
 def models(options):
     _, device = load(options)
     from . import models as of
 
+    warm()
     turn()
     of.run(device, say, options.emulated)
 
@@ -138,6 +150,7 @@ def steps(options):
     _, device = load(options)
     from . import steps as of
 
+    warm()
     turn()
     of.run(device, say, options.emulated)
 
