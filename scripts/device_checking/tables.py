@@ -36,7 +36,8 @@ def attention(lines):
 
 
 def decoded(lines):
-    found = {(line["texts"], line["keys"], line["who"], line["pattern"]): line["forward"] for line in lines if line.get("part") == "decode" and "forward" in line}
+    timed = [line for line in lines if line.get("part") == "decode" and "forward" in line]
+    found = {(line["texts"], line["keys"], line["who"], line["pattern"]): line["forward"] for line in timed}
     for texts, keys in sorted({key[:2] for key in found}):
         ways = [found.get((texts, keys, *way)) for way in (("weft", "full"), ("weft", "window"), ("flash", "full"))]
         yield [f"{texts} {'text' if texts == 1 else 'texts'}, {keys:,} keys", *(number(None if way is None else 1e3 * way) for way in ways)]
@@ -49,7 +50,8 @@ def models(lines):
         name = next(name for name in ("forward", "step", "milliseconds_a_token") if name in line)
         what = {"forward": "forward, ms", "step": "training step, ms", "milliseconds_a_token": "ms a token"}[name]
         memory = [number(line[key] / 1e9) if line.get(key) else "-" for key in ("bytes", "transformers_bytes")]
-        yield [f"{line['model']}, {what}", number(line[name]), number(line[f"transformers_{name}"]), number(line["ratio"]), *memory]
+        again = f" ({number(line['transformers_replayed'])} from a graph)" if line.get("transformers_replayed") else ""
+        yield [f"{line['model']}, {what}", number(line[name]), number(line[f"transformers_{name}"]) + again, number(line["ratio"]), *memory]
 
 
 def errors(lines):

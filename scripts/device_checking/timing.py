@@ -12,8 +12,8 @@ def milliseconds(work, device, turns=15, replays=True):
     for _ in range(3):
         work()
     called = _by_events(work, turns)
-    replayed = _replayed(work, turns) if replays else None
-    return min(called, replayed) if replayed else called
+    again = replayed(work, device, turns) if replays else None
+    return min(called, again) if again else called
 
 
 def _by_clock(work, turns):
@@ -35,8 +35,10 @@ def _by_events(work, turns):
     return statistics.median(begin.elapsed_time(end) for begin, end in pairs)
 
 
-def _replayed(work, turns):
-    """None where the work cannot be captured, as what synchronises."""
+def replayed(work, device, turns):
+    """Replayed from a graph; None where the work cannot be captured, as what synchronises, and on a CPU."""
+    if device.type != "cuda":
+        return None
     side = torch.cuda.Stream()
     side.wait_stream(torch.cuda.current_stream())
     with torch.cuda.stream(side):

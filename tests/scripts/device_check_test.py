@@ -49,14 +49,15 @@ class DeviceCheckTest(unittest.TestCase):
                  time_of("cudnn", "dense", 1.8, 6.4), {"part": "speed", "problem": "RuntimeError: no memory"},
                  {"part": "decode", "who": "weft", "pattern": "full", "texts": 8, "keys": 4096, "forward": 0.0123},
                  {"part": "decode", "texts": 8, "keys": 16384, "problem": "RuntimeError: no memory"},
-                 {"part": "models", "model": "big_bird", "forward": 3.7, "transformers_forward": 33.2, "ratio": 8.97, "bytes": 4e8, "transformers_bytes": 1e9},
+                 {"part": "models", "model": "big_bird", "forward": 3.7, "transformers_forward": 33.2, "ratio": 8.97, "bytes": 4e8, "transformers_bytes": 1e9,
+                  "transformers_replayed": 20.0},
                  {"part": "models", "model": "longformer", "verdict": "not run: no memory"},
                  {"part": "exact", "call": "full bfloat16 B1", "errors": [1e-3, 2e-3, 3e-3, 1e-3], "rival": [2e-3, 1e-3, 1e-3, 1e-3], "wrong": None},
                  {"part": "targets", "target": "speed", "least": 2.5, "ratio": None, "verdict": "not run: no time of weft"}]  # fmt: skip
         found = list(tables.page(lines))
         self.assertEqual(found[0], "a GPU, PyTorch 2")
         for row in ("| window, 16,384 | 0.1 / 0.4 | 0.16 / - (128) | 1.8 / 6.4 | - |", "| 8 texts, 4,096 keys | 12.3 | - | - |",
-                    "| big_bird, forward, ms | 3.7 | 33.2 | 8.97 | 0.4 | 1 |", "| bfloat16 | 1.0e-03 | 3.0e-03 | 2.0e-03 | 1.0e-03 |",
+                    "| big_bird, forward, ms | 3.7 | 33.2 (20 from a graph) | 8.97 | 0.4 | 1 |", "| bfloat16 | 1.0e-03 | 3.0e-03 | 2.0e-03 | 1.0e-03 |",
                     "| speed | - | 2.5 | not run: no time of weft |"):  # fmt: skip
             self.assertIn(row, found)
         self.assertEqual(len([line for line in found if line.startswith("| --")]), 5)
