@@ -48,13 +48,19 @@ int star_edges(std::int64_t, std::int64_t query, std::int64_t key) {
   return (query < 2 || key < 2 || query / 40 == key / 40) && query != 90 ? 1 : 0;
 }
 
-// Parts of two blocks: the first row and column have four, and give what one part gives.
+// The first row and column have four blocks, others two.
+int cross_edges(std::int64_t, std::int64_t query, std::int64_t key) {
+  return query < 2 || key < 2 || query / 64 == key / 64 ? 1 : 0;
+}
+
+// Parts of two blocks: longer rows and columns give what one part gives.
 template <typename Case>
-void expect_parts_equal_whole(DType dtype, std::int64_t key_heads, double bound) {
+void expect_parts_equal_whole(DType dtype, std::int64_t key_heads, double bound,
+                              int (*edges)(std::int64_t, std::int64_t, std::int64_t)) {
   const Shape shape{1, 2, key_heads, 200, 210, 24, 16, {64, 64}};
-  Case whole(shape, star_edges, 4, dtype);
-  Case parts(shape, star_edges, 4, dtype);
-  Case again(shape, star_edges, 4, dtype);
+  Case whole(shape, edges, 4, dtype);
+  Case parts(shape, edges, 4, dtype);
+  Case again(shape, edges, 4, dtype);
   for (Case* each : {&whole, &parts, &again}) {
     each->own = &kEmulatedCudaKernels;
     each->slopes = {0.01F, 0.02F};
@@ -76,8 +82,40 @@ void expect_parts_equal_whole(DType dtype, std::int64_t key_heads, double bound)
 }
 
 TEST(CudaCalls, LongRowsAreCutAndJoined) {
-  expect_parts_equal_whole<Float32Case>(DType::kFloat32, 2, 2e-6);
-  expect_parts_equal_whole<BFloat16Case>(DType::kBFloat16, 1, 1.0 / 128);  // heads share keys
+  expect_parts_equal_whole<Float32Case>(DType::kFloat32, 2, 2e-6, star_edges);
+  expect_parts_equal_whole<BFloat16Case>(DType::kBFloat16, 1, 1.0 / 128, star_edges);  // heads share keys
+}
+
+TEST(CudaCalls, PartsOfAFewLongRowsComeFirst) {
+  expect_parts_equal_whole<Float32Case>(DType::kFloat32, 2, 2e-6, cross_edges);
+  expect_parts_equal_whole<BFloat16Case>(DType::kBFloat16, 1, 1.0 / 128, cross_edges);
+}
+
+int any_edge(std::int64_t, std::int64_t, std::int64_t) { return 1; }
+
+// Rows and columns of 40 blocks, which are not cut, give what parts of 16 give.
+void expect_long_parts_equal_short(const kernels::FusedKernels& kernels, const Shape& shape) {
+  BFloat16Case cut(shape, any_edge, 4, DType::kBFloat16);
+  BFloat16Case whole(shape, any_edge, 4, DType::kBFloat16);
+  for (BFloat16Case* each : {&cut, &whole}) {
+    each->own = &kernels;
+    cut_emulated_parts(each == &cut ? kernels::cuda::kLongestPart : 64);
+    each->forward();
+    each->backward();
+  }
+  cut_emulated_parts(kernels::cuda::kLongestPart);
+  constexpr double kBound = 1.0 / 128;
+  expect_close(whole.output, cut.output, kBound, kBound);
+  expect_close(whole.query_gradient, cut.query_gradient, kBound, 1e-5);
+  expect_close(whole.key_gradient, cut.key_gradient, kBound, 1e-5);
+  expect_close(whole.value_gradient, cut.value_gradient, kBound, 1e-5);
+}
+
+TEST(CudaCalls, RowsOfManyBlocksNeedNotBeCut) {
+  for (const kernels::FusedKernels* kernels : {&kEmulatedCudaKernels, &kEmulatedHopperKernels}) {
+    expect_long_parts_equal_short(*kernels, {1, 1, 1, 64, 2560, 16, 16, {64, 64}});
+    expect_long_parts_equal_short(*kernels, {1, 1, 1, 2560, 64, 16, 16, {64, 64}});
+  }
 }
 
 TEST(CudaCalls, PlansHaveTheLongestFirst) {
@@ -87,6 +125,7 @@ TEST(CudaCalls, PlansHaveTheLongestFirst) {
   EXPECT_EQ(size.items, 8);  // four rows of three or four blocks
   EXPECT_EQ(size.joins, 4);
   EXPECT_EQ(size.slots, 8);
+  EXPECT_EQ(size.long_items, 0);  // all rows are cut: their order is that of any
   std::vector<kernels::cuda::WorkItem> items(static_cast<std::size_t>(size.items));
   std::vector<kernels::cuda::JoinItem> joins(static_cast<std::size_t>(size.joins));
   std::int64_t item_begin[2];
@@ -102,6 +141,22 @@ TEST(CudaCalls, PlansHaveTheLongestFirst) {
   EXPECT_EQ(joins[0].block, 0);
   EXPECT_EQ(joins[0].count, 2);
   EXPECT_EQ(item_begin[1], size.items);
+
+  const pattern::BlockLayout cross = hand_layout({64, 64}, 200, 210, 1, cross_edges);
+  const kernels::cuda::PlanSize one = kernels::cuda::plan_size({cross.row_begin.data(), 4, 1, 2, false});
+  EXPECT_EQ(one.joins, 1);
+  EXPECT_EQ(one.most_items, 5);
+  EXPECT_EQ(one.long_items, 2);
+}
+
+TEST(CudaCalls, PartsAreLongWhereThereIsMuchWork) {
+  const pattern::BlockLayout few = hand_layout({64, 64}, 200, 210, 2, star_edges);
+  EXPECT_EQ(kernels::cuda::longest_part(few.view()), kernels::cuda::kLongestPart);
+  pattern::BlockLayout many = hand_layout({64, 64}, 512, 256, 1, any_edge);
+  many.group.assign(1024, 0);  // heads that share a group of 32 blocks
+  pattern::LayoutView view = many.view();
+  view.heads = 1024;
+  EXPECT_EQ(kernels::cuda::longest_part(view), 1024 * 32 / kernels::cuda::kBusyItems);
 }
 
 }  // namespace

@@ -33,6 +33,9 @@ struct WorkList {
   std::int64_t most_items = 0;               ///< of a group
   std::int64_t most_joins = 0;
   std::int64_t slots = 0;  ///< the most of a group: each head of each member of the batch has so many
+  /// The most parts of long rows in a group, where they are at most half of the items; else 0. A walk begins with those
+  /// of all heads: a part that begins last would be waited for.
+  std::int64_t long_items = 0;
 };
 
 /// Bits of the layout's blocks that are not full, first the partial ones, then the weighted ones: 64 words each.

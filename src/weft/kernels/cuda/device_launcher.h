@@ -4,6 +4,9 @@
 
 #include <cuda_runtime.h>
 
+#include <atomic>
+#include <mutex>
+
 #include "weft/kernels/cuda/launches.h"
 #include "weft/kernels/cuda/passes.h"
 
@@ -32,6 +35,32 @@ __global__ void __launch_bounds__(Pass::kThreads, resident<Pass>()) run_pass(con
   Pass::block(lanes, call, {blockIdx.x, blockIdx.y, blockIdx.z});
 }
 
+/// Lets a kernel have `bytes` of shared memory on the current device. Each device is asked once for each size that is
+/// larger than those before, since asking costs as much as a launch.
+template <typename Pass>
+cudaError_t allow_shared(int bytes) {
+  constexpr int kDevices = 64;
+  static std::atomic<int> allowed[kDevices];
+  static std::mutex asking;
+  int device = 0;
+  if (const cudaError_t error = cudaGetDevice(&device); error != cudaSuccess) {
+    return error;
+  }
+  std::atomic<int>* const known = device < kDevices ? &allowed[device] : nullptr;
+  if (known != nullptr && known->load(std::memory_order_acquire) >= bytes) {
+    return cudaSuccess;
+  }
+  const std::scoped_lock lock(asking);
+  if (known != nullptr && known->load(std::memory_order_relaxed) >= bytes) {
+    return cudaSuccess;
+  }
+  const cudaError_t error = cudaFuncSetAttribute(run_pass<Pass>, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
+  if (error == cudaSuccess && known != nullptr) {
+    known->store(bytes, std::memory_order_release);
+  }
+  return error;
+}
+
 class DeviceLauncher {
  public:
   explicit DeviceLauncher(void* stream) : stream_(static_cast<cudaStream_t>(stream)) {}
@@ -48,7 +77,7 @@ class DeviceLauncher {
     }
     const int shared = Pass::shared_bytes(call);
     if (shared > kSharedWithoutAsking) {
-      error_ = cudaFuncSetAttribute(run_pass<Pass>, cudaFuncAttributeMaxDynamicSharedMemorySize, shared);
+      error_ = allow_shared<Pass>(shared);
     }
     if (error_ == cudaSuccess) {
       const dim3 blocks(static_cast<unsigned>(grid.x), static_cast<unsigned>(grid.y), static_cast<unsigned>(grid.z));

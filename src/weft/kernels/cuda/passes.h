@@ -35,6 +35,21 @@ WEFT_DEVICE Place place_of(const DeviceCall& call, const Grid& at) {
           static_cast<int>(at.z) % kPartsOfBlock<Format>};
 }
 
+/// The same of a walk over the items of a list. kIsOrdered: it begins with the parts of long rows of all heads, which
+/// takes registers.
+template <typename Format, bool kIsOrdered>
+WEFT_DEVICE Place walk_place(const DeviceCall& call, const WorkList& list, const Grid& at) {
+  if (!kIsOrdered || list.long_items == 0) {
+    return place_of<Format>(call, at);
+  }
+  const std::int64_t heads = call.attention.batch * call.attention.heads;
+  const std::int64_t others = list.most_items - list.long_items;
+  const std::int64_t block = at.y * list.most_items + at.x;
+  const std::int64_t behind = block - list.long_items * heads;
+  return place_of<Format>(call, behind < 0 ? Grid{block / heads, block % heads, at.z}
+                                           : Grid{list.long_items + behind % others, behind / others, at.z});
+}
+
 WEFT_DEVICE bool has_join(const WorkList& list, std::int64_t group, std::int64_t item) {
   return item < list.join_begin[group + 1] - list.join_begin[group];
 }
@@ -88,7 +103,8 @@ struct ForwardWalk {
   /// Whether the block must run again, carefully.
   template <bool kCareful, typename Lanes>
   static WEFT_DEVICE bool block(Lanes& lanes, const DeviceCall& call, const Grid& at) {
-    const Place place = place_of<Format>(call, at);
+    constexpr bool kIsOrdered = kMayGoAhead || kCareful;
+    const Place place = walk_place<Format, kIsOrdered>(call, call.rows, at);
     const WorkItem item = item_of(call, call.rows, place);
     if constexpr (Lanes::kHasSliceProducts && kMayGoAhead && !kCareful) {
       return is_there(item) && ForwardAheadBlock<Lanes, Format>(lanes, call, place, item).run();
@@ -241,7 +257,8 @@ struct QueryGradientWalk {
   static int shared_bytes(const DeviceCall& call) { return cuda::shared_bytes<Format>(backward_slices<Format>(call)); }
   template <bool kCareful, typename Lanes>
   static WEFT_DEVICE bool block(Lanes& lanes, const DeviceCall& call, const Grid& at) {
-    const Place place = place_of<Format>(call, at);
+    constexpr bool kIsOrdered = kMayGoAhead || kCareful;
+    const Place place = walk_place<Format, kIsOrdered>(call, call.rows, at);
     const WorkItem item = item_of(call, call.rows, place);
     if constexpr (Lanes::kHasSliceProducts && kMayGoAhead && !kCareful) {
       return is_there(item) && GradientAheadBlock<Lanes, Format, true>(lanes, call, place, item).run();
@@ -269,7 +286,8 @@ struct KeyGradientWalk {
   }
   template <bool kCareful, typename Lanes>
   static WEFT_DEVICE bool block(Lanes& lanes, const DeviceCall& call, const Grid& at) {
-    const Place place = place_of<Format>(call, at);
+    constexpr bool kIsOrdered = kMayGoAhead || kCareful;
+    const Place place = walk_place<Format, kIsOrdered>(call, call.columns, at);
     const WorkItem item = item_of(call, call.columns, place);
     if constexpr (Lanes::kHasSliceProducts && kMayGoAhead && !kCareful) {
       return is_there(item) && GradientAheadBlock<Lanes, Format, false>(lanes, call, place, item).run();
@@ -343,11 +361,16 @@ void make_keep_words(Launcher& launcher, const DeviceCall& call) {
   }
 }
 
-/// A walk, hot and then carefully. `General` is the walk with terms.
+/// A walk, hot and then carefully, in one order. `General` is the walk with terms.
 template <typename Walk, typename General, typename Launcher>
 void run_walk(Launcher& launcher, const DeviceCall& call) {
-  launcher.template launch<HotPass<Walk>>(call);
-  launcher.template launch<CarefulPass<General>>(call);
+  DeviceCall ordered = call;
+  if constexpr (!Walk::kMayGoAhead) {
+    ordered.rows.long_items = 0;
+    ordered.columns.long_items = 0;
+  }
+  launcher.template launch<HotPass<Walk>>(ordered);
+  launcher.template launch<CarefulPass<General>>(ordered);
 }
 
 /// launcher.template launch<Pass>(call) runs all thread blocks of a pass, one pass behind the other.

@@ -72,13 +72,16 @@ PlanSize plan_size(const PlanSource& source) noexcept {
       of_group.items += found.parts;
       of_group.joins += is_joined(source, found) ? 1 : 0;
       of_group.slots += is_joined(source, found) ? found.parts : 0;
+      of_group.long_items += found.parts > 1 ? found.parts : 0;
     }
     size.items += of_group.items;
     size.joins += of_group.joins;
     size.most_items = std::max(size.most_items, of_group.items);
     size.most_joins = std::max(size.most_joins, of_group.joins);
     size.slots = std::max(size.slots, of_group.slots);
+    size.long_items = std::max(size.long_items, of_group.long_items);
   }
+  size.long_items = 2 * size.long_items <= size.most_items ? size.long_items : 0;
   return size;
 }
 
@@ -96,7 +99,7 @@ void fill_plan(const PlanSource& source, const PlanArrays& arrays) noexcept {
 
 WorkList work_list(const PlanSize& size, const PlanArrays& arrays) noexcept {
   return {arrays.items,    arrays.item_begin, arrays.joins, arrays.join_begin,
-          size.most_items, size.most_joins,   size.slots};
+          size.most_items, size.most_joins,   size.slots,   size.long_items};
 }
 
 bool has_single_queries(const AttentionArguments& arguments) noexcept {
@@ -140,6 +143,15 @@ LayoutCounts counts_of(const pattern::LayoutView& layout) noexcept {
     }
   }
   return counts;
+}
+
+std::int64_t longest_part(const pattern::LayoutView& layout) noexcept {
+  std::int64_t blocks = 0;
+  for (std::int64_t at = 0; at < layout.batch * layout.heads; ++at) {
+    const std::int64_t* const rows = layout.row_begin + layout.group[at] * layout.query_blocks;
+    blocks += rows[layout.query_blocks] - rows[0];
+  }
+  return std::max(kLongestPart, blocks / kBusyItems);
 }
 
 void fill_bits(const pattern::LayoutView& layout, const LayoutCounts& counts, std::uint64_t* rows,

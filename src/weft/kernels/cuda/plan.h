@@ -11,8 +11,11 @@
 
 namespace weft::kernels::cuda {
 
-/// Blocks of one part: a row of 16 blocks takes some 20 us of a multiprocessor.
+/// Blocks of one part, at least: a row of 16 blocks takes some 20 us of a multiprocessor.
 inline constexpr std::int64_t kLongestPart = 16;
+/// Items that keep a device busy: four rounds of three thread blocks on each of an H100's 132 multiprocessors. Layouts
+/// with more blocks have longer parts, up to rows that are not cut, since what a part leaves is written and read again.
+inline constexpr std::int64_t kBusyItems = 1536;
 
 /// Of calls with one query a block (weft_cuda_decode): few, so that one text keeps all multiprocessors busy.
 inline constexpr std::int64_t kLongestDecodePart = 4;
@@ -24,6 +27,9 @@ struct LayoutCounts {
   std::int64_t weighted = 0;  ///< blocks of log multiplicities
 };
 LayoutCounts counts_of(const pattern::LayoutView& layout) noexcept;
+
+/// The most blocks of a part of a row or column of a layout, for all calls with it.
+std::int64_t longest_part(const pattern::LayoutView& layout) noexcept;
 
 /// One direction of a layout.
 struct PlanSource {
@@ -40,6 +46,7 @@ struct PlanSize {
   std::int64_t most_items = 0;
   std::int64_t most_joins = 0;
   std::int64_t slots = 0;
+  std::int64_t long_items = 0;  ///< see WorkList
 };
 
 PlanSize plan_size(const PlanSource& source) noexcept;

@@ -97,11 +97,11 @@ RowsOnDevice copy_rows(const pattern::BlockLayout& blocks, c10::Device device) {
   const std::int64_t by_rows = places.add<std::uint64_t>(words);
   const std::int64_t by_columns = places.add<std::uint64_t>(words);
   const bool is_decoded = blocks.tile.query == 1 || blocks.query_length == 1;
-  const CopiedPlan plan(places,
-                        {.begin = blocks.row_begin.data(),
-                         .blocks = blocks.query_blocks(),
-                         .groups = counts.groups,
-                         .longest = is_decoded ? kernels::cuda::kLongestDecodePart : kernels::cuda::kLongestPart});
+  const CopiedPlan plan(
+      places, {.begin = blocks.row_begin.data(),
+               .blocks = blocks.query_blocks(),
+               .groups = counts.groups,
+               .longest = is_decoded ? kernels::cuda::kLongestDecodePart : kernels::cuda::longest_part(blocks.view())});
 
   const at::Tensor host = places.host_memory();
   group.write(host);
@@ -139,6 +139,7 @@ ColumnsOnDevice copy_columns(const Layout& layout, c10::Device device, bool shar
   const CopiedPlan plan(places, {.begin = transpose.column_begin.data(),
                                  .blocks = layout.blocks().key_blocks(),
                                  .groups = kernels::cuda::counts_of(layout.blocks().view()).groups,
+                                 .longest = kernels::cuda::longest_part(layout.blocks().view()),
                                  .joins_all = shares_keys});
 
   const at::Tensor host = places.host_memory();
