@@ -128,9 +128,9 @@ def minimum(value, point, most=2000, memory=10):
     """(point, value) where L-BFGS ends."""
     point = numpy.array(point, dtype=float)
     height, gradient = value(point)
-    steps, changes = [], []
+    steps, changes, idle = [], [], 0
     for _ in range(most):
-        if numpy.abs(gradient).max() < SMALL:
+        if numpy.abs(gradient).max() < SMALL or idle > 5:
             break
         way = direction(gradient, steps, changes)
         if way @ gradient >= 0:
@@ -142,6 +142,7 @@ def minimum(value, point, most=2000, memory=10):
             break
         step = length * way
         following = value(point + step)
+        idle = idle + 1 if height - following[0] <= 1e-12 * height else 0  # rounding is all that still moves
         change = following[1] - gradient
         if step @ change > 1e-20:
             steps, changes = [*steps, step][-memory:], [*changes, change][-memory:]

@@ -10,14 +10,15 @@ WEIGHTS, PENALTIES = (0.0, 0.25, 0.5, 1.0), (0.0, 0.5, 1.0)
 
 def n_best(world, model, source, count, *flags):
     """For each line of a file the best `count` texts that a model writes."""
-    lines = world.run("translate", model, "--file", source, "--no-split-sentences", "--num-beams", count, "--num-return-sequences", count, "--json", *flags)
+    lines = world.run("translate", model, "--file", source, "--no-split-sentences", "--num-beams", count, "--num-return-sequences", count,
+                      "--batch-size", 128, "--json", *flags)
     return [list(dict.fromkeys(text["translation_text"] for text in json.loads(line)["result"])) for line in lines.splitlines()]
 
 
 def forced_scores(world, model, source, lists, name):
     """For each text of each list (log p, tokens) by a model. A text without a letter has none."""
     sources = source.read_text(encoding="utf-8").splitlines()
-    file, scored = world.folder / f"{name}.jsonl", world.folder / f"{name}-scored.jsonl"
+    file, scored = world.scratch / f"{name}.jsonl", world.scratch / f"{name}-scored.jsonl"
     rows = [{"source": line, "target": text} for line, texts in zip(sources, lists, strict=True) for text in texts if text.strip()]
     file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     world.weft("eval", model, "--task", "translate", "--data", file, "--generated-examples", 0, "--predictions", scored)
@@ -37,7 +38,7 @@ def best_of(lists, scores, weights, penalty):
 
 
 def bleu(world, texts, reference, name):
-    written = world.folder / f"{name}.txt"
+    written = world.scratch / f"{name}.txt"
     written.write_text("".join(" ".join(text.split()) + "\n" for text in texts), encoding="utf-8")
     return world.weft("score", "bleu", written, reference)["score"]
 

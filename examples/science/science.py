@@ -6,19 +6,24 @@
     examples/science/science.py TABLE                computes what is missing, then prints the table
     examples/science/science.py TABLE --minutes 30   begins no cell after half an hour
     examples/science/science.py TABLE --show         prints what is there
+    examples/science/science.py TABLE:0 OTHER TABLE --jobs 12 --device cuda --cell-seconds 120 --seconds 280
+                                                     computes seed 0 of a table, another table, and the rest of the first, side by side on a GPU
 
 A table is a module in examples/science/tables. It has
     CLAIM      the sentence that the table is to prove or to refute
     FIGURE     the figure by which its rows are compared, and BETTER, "larger" or "smaller"
     NEEDS      paths below the folder that WEFT_DATA names
     cells()    the rows: a dict of settings each, of text and numbers
-    run(cell, seed, world)   the figures of a row with one seed, a dict of numbers
-and, where it wants others, SEEDS (how many, 3), fixed(cell), whether a row is the same with every seed and is computed once, and GROUP, a
-setting within whose values alone rows are compared.
+    run(cell, seed, world)   the figures of a row with one seed, a dict of numbers; world.py says what it may use
+and, where it wants others, SEEDS (how many, 3), fixed(cell), whether a row is the same with every seed and is computed once, GROUP, a
+setting within whose values alone rows are compared, and APART = True, whose cells are computed in a process of their own.
 
-Every finished cell is one line of examples/science/results/TABLE.jsonl, with its seed, commit, machine and seconds; commit the file.
+Every finished cell is one line of examples/science/results/TABLE.jsonl, with its seed, commit, machine, device, number format and seconds; commit the
+file. With --jobs a cell that fails or takes too long is named, and the others go on.
 """
 import argparse
+import collections
+import contextlib
 import datetime
 import fcntl
 import importlib
@@ -28,6 +33,7 @@ import pathlib
 import platform
 import subprocess
 import sys
+import threading
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -35,27 +41,11 @@ sys.path[:0] = [str(HERE), str(HERE.parents[1] / "bench")]
 
 import programs  # noqa: E402
 import summary  # noqa: E402
+from world import Program, Shared, Slots, World  # noqa: E402
 
 
-class World:
-    """What a cell may use: the program, the data, a folder for what it makes, and how many threads."""
-
-    def __init__(self, weft, data, folder, threads):
-        self.weft_program, self.data, self.folder, self.threads = weft, data, folder, threads
-        folder.mkdir(parents=True, exist_ok=True)
-        os.environ.setdefault("OMP_NUM_THREADS", str(threads))
-
-    def weft(self, *arguments):
-        """The JSON that a command prints."""
-        return programs.weft(self.weft_program, *arguments)
-
-    def run(self, *arguments):
-        """What a command prints."""
-        return programs.run([self.weft_program, *arguments])
-
-    def trained(self, run, *flags):
-        """What `weft train` prints; a run that was stopped goes on."""
-        return programs.trained(self.weft_program, run, *flags)
+LINES = threading.Lock()  # of results, one at a time
+Cell = collections.namedtuple("Cell", "name table path settings seed")  # path: of the table's results
 
 
 def table_names():
@@ -110,75 +100,174 @@ def machine():
 
 
 def append(path, line):
-    with path.open("a", encoding="utf-8") as file:
+    with LINES, path.open("a", encoding="utf-8") as file:
         file.write(json.dumps(line, ensure_ascii=False) + "\n")
         file.flush()
         os.fsync(file.fileno())
 
 
-def compute(table, path, world, minutes):
-    """All cells with the first seed, then all with the next, so that a stopped table has whole columns. Whether all are done."""
+def cells_of(name, table, path, seed=None):
+    """The cells that are not finished: all with the first seed, then all with the next, so that a stopped table has whole columns."""
     done = {key_of(line["cell"], line["seed"]) for line in read_results(path)}
-    cells = list(table.cells())
-    wanted = [(cell, seed) for seed in range(getattr(table, "SEEDS", 3)) for cell in cells if seed in seeds_of(table, cell)]
-    missing = [(cell, seed) for cell, seed in wanted if key_of(cell, seed) not in done]
+    seeds = range(getattr(table, "SEEDS", 3)) if seed is None else [seed]
+    return [Cell(name, table, path, cell, each) for each in seeds for cell in table.cells()
+            if each in seeds_of(table, cell) and key_of(cell, each) not in done]
+
+
+def figures_of(cell, world):
+    if not getattr(cell.table, "APART", False) or world is None:
+        return cell.table.run(cell.settings, cell.seed, world)
+    asked = json.dumps({"settings": cell.settings, "seed": cell.seed})
+    return json.loads(world.apart(sys.executable, __file__, cell.name, "--one", asked, "--weft", world.weft_program, "--data", world.data or ".",
+                                  "--out", world.folder.parent, "--threads", world.threads, "--device", world.device))
+
+
+def world_of(cell, worlds, rank=0, seconds=None, until=None):
+    world = worlds[cell.name]
+    name = "-".join("".join(letter if letter.isalnum() else "_" for letter in str(word)) for word in (*cell.settings.values(), cell.seed))
+    return None if world is None else world.of_cell(rank, name, seconds, until)
+
+
+def finish(cell, world, made_by):
+    """Computes a cell and writes its line."""
+    start = time.monotonic()
+    figures = figures_of(cell, world)
+    if cell.table.FIGURE not in figures:
+        raise SystemExit(f"science: {cell.table.__name__} gave no {cell.table.FIGURE} for {cell.settings}, found {sorted(figures)}")
+    where = {} if world is None else world.where()
+    append(cell.path, {"cell": cell.settings, "seed": cell.seed, "figures": figures, "seconds": round(time.monotonic() - start, 1), **made_by, **where,
+                       "date": datetime.date.today().isoformat()})
+
+
+def compute(cells, worlds, minutes, made_by):
+    """One after the other. Whether all are done."""
     begin = time.monotonic()
-    for number, (cell, seed) in enumerate(missing, 1):
+    for number, cell in enumerate(cells, 1):
         if minutes is not None and time.monotonic() - begin > 60 * minutes:
-            print(f"science: {len(missing) - number + 1} of {len(wanted)} cells are left; call the command again", file=sys.stderr)
+            print(f"science: {len(cells) - number + 1} cells are left; call the command again", file=sys.stderr)
             return False
-        print(f"science: cell {number} of {len(missing)} that are missing: {cell}, seed {seed}", file=sys.stderr, flush=True)
-        start = time.monotonic()
-        figures = table.run(cell, seed, world)
-        if table.FIGURE not in figures:
-            raise SystemExit(f"science: {table.__name__} gave no {table.FIGURE} for {cell}, found {sorted(figures)}")
-        append(path, {"cell": cell, "seed": seed, "figures": figures, "seconds": round(time.monotonic() - start, 1), "commit": commit(),
-                      "machine": machine(), "date": datetime.date.today().isoformat()})
+        print(f"science: cell {number} of {len(cells)} that are missing: {cell.settings}, seed {cell.seed}", file=sys.stderr, flush=True)
+        finish(cell, world_of(cell, worlds), made_by)
     return True
+
+
+def compute_together(cells, worlds, chosen, made_by):
+    """All at once, each in a thread that waits for programs; those that come first have them first. Whether all are done."""
+    until = None if chosen.seconds is None else time.monotonic() + chosen.seconds
+    begin, left = time.monotonic(), []
+
+    def one(rank, cell):
+        said = "is done"
+        try:
+            finish(cell, world_of(cell, worlds, rank, chosen.cell_seconds, until), made_by)
+        except (Exception, SystemExit) as error:  # whatever it is, the other cells go on
+            said = f"is not done: {type(error).__name__}: {error}"
+            left.append(cell)
+        print(f"science: {time.monotonic() - begin:.0f} s: {cell.name} {cell.settings}, seed {cell.seed}, {said}", file=sys.stderr, flush=True)
+
+    threads = [threading.Thread(target=one, args=ranked) for ranked in enumerate(cells)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    print(f"science: {len(cells) - len(left)} of {len(cells)} cells are done", file=sys.stderr)
+    return not left
 
 
 def options():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("table", nargs="?", help="which table; without it the names")
+    parser.add_argument("table", nargs="*", help="which table, TABLE:N for its seed N; without one the names")
     parser.add_argument("--show", action="store_true", help="print what is there and compute nothing")
     parser.add_argument("--minutes", type=float, help="begin no cell after so many minutes")
     parser.add_argument("--weft", default=os.environ.get("WEFT_BINARY", programs.ROOT / "build/release/bin/weft"), help="the weft program")
     parser.add_argument("--data", type=pathlib.Path, default=os.environ.get("WEFT_DATA"), help="folder of the data (default: WEFT_DATA)")
     parser.add_argument("--out", type=pathlib.Path, default=programs.ROOT / "build/science", help="folder for runs and models")
     parser.add_argument("--results", type=pathlib.Path, default=HERE / "results", help="folder of the finished cells")
-    parser.add_argument("--threads", type=int, default=2)
-    return parser.parse_args()
+    parser.add_argument("--threads", type=int, default=2, help="of each program")
+    parser.add_argument("--device", default="cpu", help="where models compute: cpu, cuda or cuda:N")
+    parser.add_argument("--jobs", type=int, default=1, help="programs that run at once; with more than one, cells are computed side by side")
+    parser.add_argument("--cell-seconds", type=float, help="with --jobs: end a cell whose programs take longer together")
+    parser.add_argument("--seconds", type=float, help="with --jobs: end all after so long")
+    parser.add_argument("--commit", help="what results name as the commit (default: git's)")
+    parser.add_argument("--one", help=argparse.SUPPRESS)
+    return checked(parser, parser.parse_args())
 
 
-def checked_world(table, chosen):
+def checked(parser, chosen):
+    if chosen.jobs < 1:
+        parser.error(f"--jobs must be 1 or more, found {chosen.jobs}")
+    if chosen.jobs == 1 and (chosen.seconds is not None or chosen.cell_seconds is not None):
+        parser.error("--seconds and --cell-seconds are for cells side by side: give --jobs 2 or more, or --minutes")
+    for flag in ("seconds", "cell_seconds"):
+        if getattr(chosen, flag) is not None and getattr(chosen, flag) <= 0:
+            parser.error(f"--{flag.replace('_', '-')} must be above 0, found {getattr(chosen, flag)}")
+    return chosen
+
+
+def asked_tables(words):
+    """[(name, seed or None)] of TABLE and TABLE:SEED."""
+    asked = []
+    for word in words:
+        name, _, seed = word.partition(":")
+        table = load_table(name)
+        if seed and not (seed.isdigit() and int(seed) < getattr(table, "SEEDS", 3)):
+            raise SystemExit(f"science: {word}: the seed of {name} must be a number below {getattr(table, 'SEEDS', 3)}, found {seed!r}")
+        asked.append((name, int(seed) if seed else None))
+    return asked
+
+
+def checked_world(table, chosen, shared=None):
     """Errors: what is missing, before the first cell begins."""
     if not pathlib.Path(chosen.weft).is_file():
         raise SystemExit(f"science: there is no program {chosen.weft}: run make build, or give --weft")
     for needed in table.NEEDS:
         if chosen.data is None or not (chosen.data / needed).exists():
             raise SystemExit(f"science: {table.__name__} needs {needed} below the folder that WEFT_DATA or --data names, found none")
-    return World(chosen.weft, chosen.data, chosen.out / table.__name__.rsplit(".", 1)[-1], chosen.threads)
+    name = table.__name__.rsplit(".", 1)[-1]
+    return World(Program(chosen.weft, chosen.threads, chosen.device), chosen.data, chosen.out / name, shared)
+
+
+@contextlib.contextmanager
+def locked(worlds):
+    """Nobody else computes one of the tables meanwhile."""
+    with contextlib.ExitStack() as opened:
+        for name, world in worlds.items():
+            lock = opened.enter_context((world.folder / "lock").open("w"))
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise SystemExit(f"science: another process computes {name}") from None
+        yield
+
+
+def compute_asked(asked, paths, chosen):
+    """Whether all cells of the tables are done."""
+    slots = Slots(chosen.jobs)
+    worlds = {name: checked_world(load_table(name), chosen, Shared(slots)) for name, _ in asked}
+    made_by = {"commit": chosen.commit or commit(), "machine": machine()}
+    with locked(worlds):
+        cells = {(cell.name, key_of(cell.settings, cell.seed)): cell for name, seed in asked for cell in cells_of(name, load_table(name), paths[name], seed)}
+        if chosen.jobs == 1:
+            return compute(list(cells.values()), worlds, chosen.minutes, made_by)
+        return compute_together(list(cells.values()), worlds, chosen, made_by)
 
 
 def main():
     chosen = options()
-    if chosen.table is None:
+    if not chosen.table:
         for name in table_names():
             print(f"{name:24} {load_table(name).CLAIM}")
         return 0
-    table = load_table(chosen.table)
+    asked = asked_tables(chosen.table)
+    if chosen.one:
+        cell = json.loads(chosen.one)
+        table = load_table(asked[0][0])
+        print(json.dumps(table.run(cell["settings"], cell["seed"], checked_world(table, chosen))))
+        return 0
     chosen.results.mkdir(parents=True, exist_ok=True)
-    path = chosen.results / f"{chosen.table}.jsonl"
-    whole = True
-    if not chosen.show:
-        world = checked_world(table, chosen)
-        with (world.folder / "lock").open("w") as lock:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise SystemExit(f"science: another process computes {chosen.table}") from None
-            whole = compute(table, path, world, chosen.minutes)
-    print(summary.markdown(table, read_results(path)))
+    paths = {name: chosen.results / f"{name}.jsonl" for name, _ in asked}
+    whole = chosen.show or compute_asked(asked, paths, chosen)
+    print("\n\n".join(summary.markdown(load_table(name), read_results(path)) for name, path in paths.items()))
     return 0 if whole else 3
 
 

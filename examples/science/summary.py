@@ -30,6 +30,8 @@ def told_apart(first, second, first_fixed=False, second_fixed=False):
 
 def figure(values, fixed):
     mean = statistics.fmean(values)
+    if abs(mean) >= 1e6:  # counts, which no seed changes
+        return f"{mean:.3g}"
     digits = 4 if abs(mean) < 10 else 2
     if fixed:
         return f"{mean:.{digits}f}"
@@ -68,6 +70,14 @@ def remark_of(row, best_row, table):
     return "" if told_apart(figures[table.FIGURE], best[table.FIGURE], fixed(cell), fixed(best_cell)) else "not told from the best"
 
 
+def where_computed(table, lines):
+    """The devices and number formats that the lines of the table's cells name."""
+    cells = list(table.cells())
+    lines = [line for line in lines if line["cell"] in cells and "device" in line]
+    found = {f"{line['machine']}, {line['device']}" + (f" in {line['dtype']}" if "dtype" in line else "") for line in lines}
+    return f" Computed on: {'; '.join(sorted(found))}." if found else ""
+
+
 def how_compared(seeds, group):
     within = f", within each {group}" if group else ""
     return f"Mean and deviation of {seeds} seeds; rows are told apart by Welch's test at 95%{within}."
@@ -89,4 +99,5 @@ def markdown(table, lines):
         values = [figure(figures[name], fixed(cell)) if figures.get(name) else "" for name in names]
         remark = remark_of((cell, figures), best.get(cell.get(group), (None, None)), table)
         text.append("| " + " | ".join([*(str(cell.get(name, "")) for name in settings), *values, remark]) + " |")
-    return "\n".join([*text, "", how_compared(max(len(figures[table.FIGURE]) for _, figures in with_figure), group)])
+    seeds = max(len(figures[table.FIGURE]) for _, figures in with_figure)
+    return "\n".join([*text, "", f"{how_compared(seeds, group)}{where_computed(table, lines)}"])

@@ -1,9 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """examples/scaling: fits find the exponents of curves that were made with known ones, and refuse runs that say nothing."""
+import json
+import math
 import os
 import pathlib
 import sys
+import tempfile
 import unittest
 
 ROOT = pathlib.Path(os.environ.get("WEFT_SOURCE_DIR", pathlib.Path(__file__).resolve().parents[2]))
@@ -11,6 +14,8 @@ sys.path.insert(0, str(ROOT / "examples/scaling"))
 
 import fits  # noqa: E402
 import numpy  # noqa: E402
+import scaling  # noqa: E402
+from tables import scaling as table  # noqa: E402
 
 TRUE = fits.Parametric(1.69, 406.4, 410.7, 0.34, 0.28)
 SIZES = [2.0**power for power in range(22, 34)]
@@ -63,6 +68,31 @@ class ScalingTest(unittest.TestCase):
             fits.parametric([1.0, 2.0])
         with self.assertRaisesRegex(ValueError, "two budgets at least, found 1"):
             fits.parabolas({1e9: [(1, 1, 3.0), (2, 1, 2.0), (4, 1, 3.0)]})
+
+    def test_report_of_the_table(self):
+        """Lines of the table whose losses are those of a known curve: its exponent is found, and the run that was held out foretold."""
+        with tempfile.TemporaryDirectory(prefix="weft-scaling-") as folder:
+            path = pathlib.Path(folder) / "scaling.jsonl"
+            with path.open("w", encoding="utf-8") as file:
+                for cell in table.cells():
+                    per_byte = table.operations(cell["layers"], cell["width"], 128.5)
+                    seen = float(cell["compute"]) / per_byte
+                    loss = 0.7 + 60 / (per_byte / 6) ** 0.42 + 300 / seen**0.42
+                    figures = {"bits_per_byte": loss / math.log(2), "bytes": seen, "operations": seen * per_byte}
+                    file.write(json.dumps({"cell": cell, "seed": 0, "figures": figures}) + "\n")
+            runs = scaling.read_runs(path)
+            lines = list(scaling.report(runs))
+            row = next(line for line in lines if line.startswith("| all work")).split(" | ")
+            self.assertAlmostEqual(float(row[3]), 0.5, delta=0.02)
+            told = float(next(line for line in lines if line.startswith("- all work")).split(": ")[1])
+            truth = [run.loss / math.log(2) for run in runs if run.compute == table.HELD_OUT]
+            self.assertAlmostEqual(told, truth[0], delta=0.005)
+            self.assertIn("<svg", scaling.picture(runs))
+            path.write_text('{"cell": {"compute": "1e13"}}\n', encoding="utf-8")
+            with self.assertRaisesRegex(SystemExit, "scaling.jsonl line 1 is no run of the table scaling: KeyError"):
+                scaling.read_runs(path)
+        with self.assertRaisesRegex(SystemExit, "make science TABLE=scaling computes it"):
+            scaling.read_runs(path)
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ import os
 import pathlib
 import sys
 import tempfile
+import threading
 import types
 import unittest
 
@@ -14,6 +15,15 @@ sys.path.insert(0, str(ROOT / "examples/science"))
 
 import science  # noqa: E402
 import summary  # noqa: E402
+import world  # noqa: E402
+
+MADE_BY = {"commit": "0123", "machine": "a machine"}
+# In place of weft: prints its arguments as JSON; `sleep` does not end.
+PROGRAM = """#!/bin/sh
+echo "$@" >> "$0.log"
+case "$1" in sleep) exec sleep 600;; fail) exit 3;; esac
+printf '{"dtype": "bfloat16", "words": "%s"}\\n' "$*"
+"""
 
 
 def small_table(values):
@@ -45,22 +55,117 @@ class SciFactTest(unittest.TestCase):
         self.assertEqual(figures, {"sentence_f1": 50.0, "label": 50.0, "found": 100.0, "claims": 2})
 
 
+class SideBySideTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="weft-science-")
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.program = self.folder / "weft"
+        self.program.write_text(PROGRAM, encoding="utf-8")
+        self.program.chmod(0o755)
+
+    def calls(self):
+        return (self.folder / "weft.log").read_text(encoding="utf-8").splitlines()
+
+    def world(self, device="cpu", jobs=2):
+        return world.World(world.Program(self.program, 1, device), None, self.folder / "runs", world.Shared(world.Slots(jobs)))
+
+    def computed(self, run, names, **options):
+        """Whether all are done, and the lines of the results."""
+        table = types.SimpleNamespace(__name__="tables.small", FIGURE="f1", SEEDS=1, cells=lambda: [{"row": name} for name in names], run=run)
+        path = self.folder / "small.jsonl"
+        chosen = types.SimpleNamespace(**{"seconds": None, "cell_seconds": None} | options)
+        whole = science.compute_together(science.cells_of("small", table, path), {"small": self.world()}, chosen, MADE_BY)
+        return whole, science.read_results(path)
+
+    def test_what_cells_share_is_made_once(self):
+        def run(cell, seed, mine):
+            found = mine.trained(mine.folder / "shared", "--seed", seed)
+            return {"f1": len(found["words"]), "scratch": mine.scratch.name}
+
+        whole, lines = self.computed(run, ["a", "b", "c", "d"])
+        self.assertTrue(whole)
+        self.assertEqual(sorted(line["figures"]["scratch"] for line in lines), ["a-0", "b-0", "c-0", "d-0"])
+        self.assertEqual(self.calls(), [f"train --seed 0 --out {self.folder}/runs/shared --json"])
+        self.assertEqual({(line["device"], line["dtype"], line["commit"]) for line in lines}, {("cpu", "bfloat16", "0123")})
+
+    def test_a_cell_that_fails_or_takes_too_long_stops_no_other(self):
+        whole, lines = self.computed(lambda cell, seed, mine: {"f1": len(mine.weft(cell["row"]))}, ["sleep", "fail", "score"], cell_seconds=0.5)
+        self.assertFalse(whole)
+        self.assertEqual([line["cell"]["row"] for line in lines], ["score"])
+        whole, lines = self.computed(lambda cell, seed, mine: {"f1": len(mine.run(cell["row"]))}, ["sleep", "score", "fail"], seconds=0.5)
+        self.assertFalse(whole)
+        self.assertEqual([line["cell"]["row"] for line in lines], ["score"])
+
+    def test_device_is_named_to_commands_that_compute(self):
+        mine = self.world("cuda:3")
+        mine.run("score", "bleu")
+        self.assertEqual(mine.where(), {"device": "cpu"})
+        mine.run("train", "--steps", 1)
+        self.assertEqual(self.calls(), ["score bleu", "train --steps 1 --device cuda:3"])
+        self.assertTrue(mine.where()["device"].startswith("cuda:3"))
+
+    def test_who_comes_first_in_the_list_computes_first(self):
+        slots, order, begun = world.Slots(1), [], []
+
+        def wait(rank):
+            begun.append(rank)
+            with slots.taken(rank):
+                order.append(rank)
+
+        with slots.taken(0):
+            threads = [threading.Thread(target=wait, args=[rank]) for rank in (3, 1, 2)]
+            for thread in threads:
+                thread.start()
+            while len(slots._waiting) < 3:
+                pass
+        for thread in threads:
+            thread.join()
+        self.assertEqual(order, [1, 2, 3])
+        with slots.taken(0), self.assertRaises(world.OutOfTime):
+            with slots.taken(1, until=0.0):
+                self.fail("there was no slot")
+        with slots.taken(0):
+            pass  # who gave up holds none
+
+    def test_flags_that_do_not_fit(self):
+        with self.assertRaisesRegex(SystemExit, "parsing:7: the seed of parsing must be a number below 3, found '7'"):
+            science.asked_tables(["parsing:7"])
+        self.assertEqual(science.asked_tables(["parsing:0", "scaling"]), [("parsing", 0), ("scaling", None)])
+
+
+class ScalingTableTest(unittest.TestCase):
+    def test_compute_is_what_the_steps_cost(self):
+        scaling, equal = science.load_table("scaling"), science.load_table("equal_compute")
+        self.assertEqual(scaling.parameters(2, 64), 12 * 2 * 64 * 64 + 256 * 64)
+        for cell in scaling.cells():
+            per_byte = scaling.operations(cell["layers"], cell["width"], 128.5)
+            tokens = scaling.BATCHES[cell["compute"]] * 256
+            self.assertAlmostEqual(scaling.steps_of(float(cell["compute"]), per_byte, tokens) * per_byte * tokens / float(cell["compute"]), 1, delta=0.01)
+            self.assertEqual(cell["width"] % scaling.HEAD, 0)
+        self.assertEqual(equal.mean_keys(2048), 1024.5)
+        self.assertAlmostEqual(equal.mean_keys(64), 65 - 64 * 65 / 2 / 2048)
+
+
 class ScienceTest(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory(prefix="weft-science-")
         self.addCleanup(folder.cleanup)
         self.path = pathlib.Path(folder.name) / "small.jsonl"
 
+    def compute(self, table, minutes=None):
+        return science.compute(science.cells_of("small", table, self.path), {"small": None}, minutes, MADE_BY)
+
     def test_goes_on_where_it_was_stopped(self):
         table = small_table({"lead": [30.0], "a": [60.0, 61.0, 62.0], "b": [70.0, 71.0, 72.0]})
-        self.assertTrue(science.compute(table, self.path, None, None))
+        self.assertTrue(self.compute(table))
         self.assertEqual(table.asked, [("lead", 0), ("a", 0), ("b", 0), ("a", 1), ("b", 1), ("a", 2), ("b", 2)])
         whole = self.path.read_bytes()
         lines = whole.splitlines(keepends=True)
         self.path.write_bytes(b"".join(lines[:4]) + lines[4][:20])  # killed while it wrote
         table.asked.clear()
-        self.assertFalse(science.compute(table, self.path, None, -1.0))
-        self.assertTrue(science.compute(table, self.path, None, None))
+        self.assertFalse(self.compute(table, -1.0))
+        self.assertTrue(self.compute(table))
         self.assertEqual(table.asked, [("b", 1), ("a", 2), ("b", 2)])
         found = [json.loads(line) for line in self.path.read_text().splitlines()]
         self.assertEqual([(line["cell"], line["seed"], line["figures"]) for line in found],

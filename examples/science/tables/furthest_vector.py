@@ -10,7 +10,7 @@ import pathlib
 import sys
 
 CLAIM = "Which vector is the furthest: full attention learns it in one layer, graphs of few edges do not learn what they could not know."
-FIGURE, BETTER, NEEDS, GROUP = "right", "larger", [], "n"
+FIGURE, BETTER, NEEDS, GROUP, APART = "right", "larger", [], "n", True
 WIDTH, MODEL, HEADS, BATCH, STEPS = 16, 64, 4, 16, 1500
 GRAPHS = {"full": "full", "window": "ring(8)", "global": "ring(8) | global(2)", "bigbird": "ring(8) | global(2) | random(4, seed=layer)"}
 

@@ -2,8 +2,8 @@
 """Several models against one, on Multi30k from German to English: in one beam, in the order of one that writes from right to left, and with texts that
 a model of the other direction made.
 
-Models differ in their seed alone and share a vocabulary. Each takes 8 minutes; those of seed s are models 4 s to 4 s + 3. The control of equal cost is
-one model that learned as long as four. The first half of the held-out captions chooses weights, the second half is scored; `p` is the paired bootstrap
+Models differ in their seed alone and share a vocabulary. Each learns as many steps; those of seed s are models 4 s to 4 s + 3. The control of equal cost
+is one model that learned as long as four. The first half of the held-out captions chooses weights, the second half is scored; `p` is the paired bootstrap
 against the first model alone. A pupil learns the translations of four as its targets (sequence-level distillation). Each of the last three rows begins
 with 5,000 pairs; two of them have the other 24,000 English captions as well, with sources that a model of these pairs wrote, as they are or with noise.
 """
@@ -11,7 +11,7 @@ import reranking
 
 CLAIM = "Models that write together are better than one of them, and than one that learned as long as all of them."
 FIGURE, BETTER, NEEDS = "bleu", "larger", ["multi30k/train.de", "multi30k/val.de"]
-MINUTES, MOST, BEAMS, PAIRS = 8, 4, 5, 5000
+STEPS, BATCH_TOKENS, MOST, BEAMS, PAIRS = 1000, 4096, 4, 5, 5000
 ALONE, LONG, BACKWARDS, RERANKED = "one", "one, four times as long", "one, right to left", "one, in the order of right to left"
 PUPIL = "one, taught by four"
 FEW, MADE, NOISY = "one of 5,000 pairs", "one with made sources", "one with noisy made sources"
@@ -23,8 +23,10 @@ def cells():
 
 def vocabulary(world):
     folder = world.folder / "vocabulary"
-    if not folder.exists():
-        world.weft("tokenizer", "train", world.data / "multi30k" / "train.de", world.data / "multi30k" / "train.en", "--vocabulary-size", 4000, "--out", folder)
+    with world.making(folder) as is_missing:
+        if is_missing:
+            world.weft("tokenizer", "train", world.data / "multi30k" / "train.de", world.data / "multi30k" / "train.en", "--vocabulary-size", 4000, "--out",
+                       folder)
     return folder
 
 
@@ -33,19 +35,19 @@ def halves(world):
     for side in ("de", "en"):
         lines = (world.data / "multi30k" / f"val.{side}").read_text(encoding="utf-8").splitlines(True)
         for part, chosen in (("tune", lines[:len(lines) // 2]), ("score", lines[len(lines) // 2:])):
-            (world.folder / f"{part}.{side}").write_text("".join(chosen), encoding="utf-8")
+            world.write(world.folder / f"{part}.{side}", "".join(chosen))
 
 
-def learned(world, name, files, seed, minutes, *flags):
+def learned(world, name, files, seed, steps, *flags):
     run, (sources, targets) = world.folder / name, files
-    world.trained(run, "--task", "translate", "--train-source", *sources, "--train-target", *targets, "--tokenizer", vocabulary(world), "--minutes", minutes,
-                  "--generated-examples", 0, "--seed", seed, *flags)
+    world.trained(run, "--task", "translate", "--train-source", *sources, "--train-target", *targets, "--tokenizer", vocabulary(world), "--steps", steps,
+                  "--batch-tokens", BATCH_TOKENS, "--generated-examples", 0, "--seed", seed, *flags)
     return run
 
 
-def translator(world, name, seed, minutes=MINUTES, *flags):
+def translator(world, name, seed, times, *flags):
     data = world.data / "multi30k"
-    return learned(world, name, ([data / "train.de"], [data / "train.en"]), seed, minutes, *flags)
+    return learned(world, name, ([data / "train.de"], [data / "train.en"]), seed, times * STEPS, *flags)
 
 
 def with_made_sources(world, seed, noisy):
@@ -55,15 +57,15 @@ def with_made_sources(world, seed, noisy):
         lines = (world.data / "multi30k" / f"train.{side}").read_text(encoding="utf-8").splitlines(True)
         for part, chosen in (("few", lines[:PAIRS]), ("alone", lines[PAIRS:])):
             files[part, side] = world.folder / f"{part}.{side}"
-            files[part, side].write_text("".join(chosen), encoding="utf-8")
+            world.write(files[part, side], "".join(chosen))
     few = [files["few", "de"]], [files["few", "en"]]
     if noisy is None:
-        return learned(world, f"few-{seed}", few, seed, MINUTES)
-    back = learned(world, f"back-{seed}", (few[1], few[0]), seed, MINUTES)
+        return learned(world, f"few-{seed}", few, seed, STEPS)
+    back = learned(world, f"back-{seed}", (few[1], few[0]), seed, STEPS)
     made = world.folder / f"made-{seed}.txt"
-    if not made.exists():
-        made.write_text(world.run("translate", back, "--file", files["alone", "en"], "--no-split-sentences", "--num-beams", 1, "--batch-size", 64),
-                        encoding="utf-8")
+    with world.making(made) as is_missing:
+        if is_missing:
+            world.write(made, world.run("translate", back, "--file", files["alone", "en"], "--no-split-sentences", "--num-beams", 1, "--batch-size", 256))
     if noisy:
         noise = world.folder / f"noisy-{seed}.txt"
         world.run("data", "noise", made, "--seed", seed, "--out", noise)
@@ -73,24 +75,25 @@ def with_made_sources(world, seed, noisy):
     kept = [(source, target) for source, target in pairs if source.strip()]
     sides = [world.folder / f"kept-{noisy}-{seed}.{side}" for side in ("de", "en")]
     for place, file in enumerate(sides):
-        file.write_text("".join(pair[place] + "\n" for pair in kept), encoding="utf-8")
+        world.write(file, "".join(pair[place] + "\n" for pair in kept))
     name = f"{'noisy' if noisy else 'made'}-{seed}"
-    return learned(world, name, ([*few[0], sides[0]], [*few[1], sides[1]]), seed, MINUTES)
+    return learned(world, name, ([*few[0], sides[0]], [*few[1], sides[1]]), seed, STEPS)
 
 
 def taught(world, seed):
     """A model that learns what four write together for the sources of the training captions."""
-    models = [translator(world, f"model-{number}", number) for number in range(MOST * seed, MOST * seed + MOST)]
+    models = [translator(world, f"model-{number}", number, 1) for number in range(MOST * seed, MOST * seed + MOST)]
     source, targets = world.data / "multi30k" / "train.de", world.folder / f"taught-{seed}.en"
-    if not targets.exists():
-        targets.write_text(world.run("translate", models[0], "--with", *models[1:], "--file", source, "--no-split-sentences", "--num-beams", 1,
-                                     "--batch-size", 64), encoding="utf-8")
-    return learned(world, f"pupil-{seed}", ([source], [targets]), seed, MINUTES, "--on-error", "skip")
+    with world.making(targets) as is_missing:
+        if is_missing:
+            world.write(targets, world.run("translate", models[0], "--with", *models[1:], "--file", source, "--no-split-sentences", "--num-beams", 1,
+                                           "--batch-size", 256))
+    return learned(world, f"pupil-{seed}", ([source], [targets]), seed, STEPS, "--on-error", "skip")
 
 
 def reranked(world, seed):
     """The best text of each list of the first model by both directions; weights of the other half."""
-    models = [translator(world, f"model-{MOST * seed}", MOST * seed), translator(world, f"backwards-{seed}", seed, MINUTES, "--right-to-left")]
+    models = [translator(world, f"model-{MOST * seed}", MOST * seed, 1), translator(world, f"backwards-{seed}", seed, 1, "--right-to-left")]
     found = {}
     for part in ("tune", "score"):
         source = world.folder / f"{part}.de"
@@ -102,7 +105,8 @@ def reranked(world, seed):
 
 def written(world, models, *flags):
     together = ["--with", *models[1:]] if len(models) > 1 else []
-    return world.run("translate", models[0], *together, "--file", world.folder / "score.de", "--no-split-sentences", "--num-beams", BEAMS, *flags).splitlines()
+    return world.run("translate", models[0], *together, "--file", world.folder / "score.de", "--no-split-sentences", "--num-beams", BEAMS, "--batch-size", 128,
+                     *flags).splitlines()
 
 
 def texts_of(cell, seed, world):
@@ -114,21 +118,32 @@ def texts_of(cell, seed, world):
     if name in (FEW, MADE, NOISY):
         return written(world, [with_made_sources(world, seed, {FEW: None, MADE: False, NOISY: True}[name])])
     if name == LONG:
-        return written(world, [translator(world, f"long-{seed}", first, MOST * MINUTES)])
+        return written(world, [translator(world, f"long-{seed}", first, MOST)])
     if name == BACKWARDS:
-        return written(world, [translator(world, f"backwards-{seed}", seed, MINUTES, "--right-to-left")])
+        return written(world, [translator(world, f"backwards-{seed}", seed, 1, "--right-to-left")])
     count = {"one": 1, "two": 2, "four": 4}[name.split(",")[0]]
-    models = [translator(world, f"model-{number}", number) for number in range(first, first + count)]
+    models = [translator(world, f"model-{number}", number, 1) for number in range(first, first + count)]
     return written(world, models, *(["--mean", name.split(", ")[1]] if count > 1 else []))
+
+
+def write_lines(world, file, texts):
+    world.write(file, "".join(" ".join(text.split()) + "\n" for text in texts))
+
+
+def first_alone(world, seed):
+    """What the first model of a seed writes by itself."""
+    file = world.folder / f"alone-{seed}.txt"
+    with world.making(file) as is_missing:
+        if is_missing:
+            write_lines(world, file, written(world, [translator(world, f"model-{MOST * seed}", MOST * seed, 1)]))
+    return file
 
 
 def run(cell, seed, world):
     halves(world)
     texts = texts_of(cell, seed, world)
-    file, alone = world.folder / "scored.txt", world.folder / f"alone-{seed}.txt"
-    file.write_text("".join(" ".join(text.split()) + "\n" for text in texts), encoding="utf-8")
-    if cell["models"] == ALONE:
-        alone.write_text(file.read_text(encoding="utf-8"), encoding="utf-8")
-    compared = ["--baseline", alone] if cell["models"] != ALONE and alone.exists() else []
+    file = world.scratch / "scored.txt"
+    write_lines(world, file, texts)
+    compared = [] if cell["models"] == ALONE else ["--baseline", first_alone(world, seed)]
     score = world.weft("score", "bleu", file, world.folder / "score.en", *compared)
     return {"bleu": score["score"]} | ({"p": score["p_value"]} if compared else {})
