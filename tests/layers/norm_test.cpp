@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each kind of norm against its equation in float64, its gradients, and its precision.
+// Each kind of norm against its equation in float64, its gradients, its precision, and the sums in front of it.
 #include "weft/layers/norm.h"
 
 #include <gtest/gtest.h>
@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "support/torch_gradcheck.h"
+#include "weft/layers/inference/packed_weight.h"
 
 namespace weft::layers {
 namespace {
@@ -76,6 +77,74 @@ TEST(Norm, SumsOfHalfTypesAreInFloat32) {
   const at::Tensor rounded = root(x.to(at::kBFloat16));
   EXPECT_EQ(rounded.scalar_type(), at::kBFloat16);
   EXPECT_LT(norm_gap(rounded, exact), 0.02 * exact.abs().max().item<double>());
+}
+
+// At inference the kernels take more than 64 rows.
+struct SumRows {
+  at::Tensor x;
+  at::Tensor given;
+};
+
+SumRows rows_of_sum(std::int64_t rows, at::ScalarType type) {
+  at::manual_seed(7);
+  return {(at::randn({2, rows, kNormWidth}) + 2).to(type), at::randn({2, rows, kNormWidth}).to(type)};
+}
+
+TEST(NormOfSum, IsTheNormOfTheSum) {
+  const at::NoGradGuard without_gradients;
+  for (const at::ScalarType type : {at::kFloat, at::kBFloat16}) {
+    const double bound = type == at::kFloat ? 2e-6 : 1.0 / 128;  // a share of the largest: some roundings
+    for (const NormConfig& config : {kRoot, kWithoutBias, NormConfig{}}) {
+      Norm norm = norm_of(config, type);
+      norm->eval();
+      Norm exact = norm_of(config, type);
+      exact->to(at::kDouble);
+      for (const std::int64_t rows : {3, 70, 5000}) {
+        const SumRows made = rows_of_sum(rows, type);
+        const at::Tensor before = made.x.clone();
+        const at::Tensor expected = exact((made.x + made.given).to(at::kDouble));
+        const at::Tensor found = norm->of_sum(made.x, made.given.clone());
+        EXPECT_EQ(found.scalar_type(), type);
+        EXPECT_LT(norm_gap(found, expected), bound * expected.abs().max().item<double>())
+            << rows << " rows of " << type;
+        EXPECT_LT(norm_gap(norm(made.x + made.given), expected), bound * expected.abs().max().item<double>());
+        EXPECT_TRUE(made.x.equal(before));
+      }
+    }
+  }
+}
+
+TEST(NormOfSum, IsWrittenWhereTheSumWas) {
+  const at::NoGradGuard without_gradients;
+  Norm norm = norm_of({}, at::kFloat);
+  norm->eval();
+  const SumRows made = rows_of_sum(70, at::kFloat);
+  EXPECT_EQ(norm->of_sum(made.x, made.given).const_data_ptr(), made.given.const_data_ptr());
+}
+
+TEST(NormOfSum, RoundsAsWithGradientsWhereItRunsAgain) {
+  Norm norm = norm_of({}, at::kFloat);
+  const SumRows made = rows_of_sum(70, at::kFloat);
+  const at::Tensor expected = norm(made.x + made.given).detach();
+  EXPECT_TRUE(norm->of_sum(made.x, made.given).equal(expected));
+  const at::NoGradGuard without_gradients;
+  EXPECT_TRUE(norm->of_sum(made.x, made.given.clone()).equal(expected));  // a training norm
+  norm->eval();
+  const WithoutPacking again;
+  EXPECT_TRUE(norm->of_sum(made.x, made.given.clone()).equal(expected));
+}
+
+TEST(NormOfSum, TakesOtherDtypesAndShapes) {
+  const at::NoGradGuard without_gradients;
+  Norm norm = norm_of({}, at::kFloat);
+  norm->eval();
+  const SumRows made = rows_of_sum(70, at::kFloat);
+  const at::Tensor half = made.given.to(at::kBFloat16);
+  EXPECT_TRUE(norm->of_sum(made.x, half).equal(norm(made.x + half)));
+  const at::Tensor turned = made.x.transpose(0, 1).contiguous().transpose(0, 1);
+  EXPECT_TRUE(norm->of_sum(turned, made.given.clone()).equal(norm(turned + made.given)));
+  const at::Tensor one = made.given.narrow(0, 0, 1);
+  EXPECT_TRUE(norm->of_sum(made.x, one).equal(norm(made.x + one)));
 }
 
 }  // namespace

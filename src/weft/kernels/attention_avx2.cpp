@@ -7,6 +7,6 @@
 namespace weft::kernels {
 
 constinit const FusedKernels kAvx2Kernels{run_fused_forward<Avx2>, run_fused_backward<Avx2>, run_element_dropout<Avx2>,
-                                          run_row_convolution<Avx2>};
+                                          run_row_convolution<Avx2>, run_row_norm<Avx2>};
 
 }  // namespace weft::kernels

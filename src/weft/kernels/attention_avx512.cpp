@@ -7,6 +7,7 @@
 namespace weft::kernels {
 
 constinit const FusedKernels kAvx512Kernels{run_fused_forward<Avx512>, run_fused_backward<Avx512>,
-                                            run_element_dropout<Avx512>, run_row_convolution<Avx512>};
+                                            run_element_dropout<Avx512>, run_row_convolution<Avx512>,
+                                            run_row_norm<Avx512>};
 
 }  // namespace weft::kernels

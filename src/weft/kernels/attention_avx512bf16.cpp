@@ -7,6 +7,7 @@
 namespace weft::kernels {
 
 constinit const FusedKernels kAvx512Bf16Kernels{run_fused_forward<Avx512Bf16>, run_fused_backward<Avx512Bf16>,
-                                                run_element_dropout<Avx512Bf16>, run_row_convolution<Avx512Bf16>};
+                                                run_element_dropout<Avx512Bf16>, run_row_convolution<Avx512Bf16>,
+                                                run_row_norm<Avx512Bf16>};
 
 }  // namespace weft::kernels

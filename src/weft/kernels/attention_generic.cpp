@@ -7,6 +7,7 @@
 namespace weft::kernels {
 
 constinit const FusedKernels kGenericKernels{run_fused_forward<Generic>, run_fused_backward<Generic>,
-                                             run_element_dropout<Generic>, run_row_convolution<Generic>};
+                                             run_element_dropout<Generic>, run_row_convolution<Generic>,
+                                             run_row_norm<Generic>};
 
 }  // namespace weft::kernels

@@ -178,6 +178,12 @@ bool drops_elements(InstructionSet isa, DType dtype) noexcept {
 
 void drop_elements(InstructionSet isa, const ElementDropout& call) noexcept { kernels_of(isa)->drop(call); }
 
+bool norms_rows(InstructionSet isa, DType dtype, std::int64_t width) noexcept {
+  return drops_elements(isa, dtype) && width <= kMostNormWidth;
+}
+
+void norm_rows(InstructionSet isa, const RowNorm& call) noexcept { kernels_of(isa)->norm(call); }
+
 bool convolves_rows(InstructionSet isa) noexcept { return kernels_of(isa) != nullptr; }
 
 void convolve_rows(InstructionSet isa, const RowConvolution& call, const ParallelFor& parallel) noexcept {

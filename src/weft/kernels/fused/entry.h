@@ -8,6 +8,7 @@
 #include "weft/kernels/fused/element_draws.h"
 #include "weft/kernels/fused/forward_pass.h"
 #include "weft/kernels/fused/single_row.h"
+#include "weft/kernels/norm/norm_pass.h"
 #include "weft/kernels/storage.h"
 
 namespace weft::kernels {

@@ -4,6 +4,7 @@
 
 #include "weft/kernels/element_dropout.h"
 #include "weft/kernels/fused.h"
+#include "weft/kernels/norm/row_norm.h"
 #include "weft/kernels/row_convolution.h"
 
 namespace weft::kernels {
@@ -13,6 +14,7 @@ struct FusedKernels {
   Status (*backward)(const AttentionArguments&, const AttentionGradients&, const ParallelFor&) noexcept;
   void (*drop)(const ElementDropout&) noexcept;
   void (*convolve)(const RowConvolution&, const ParallelFor&) noexcept;
+  void (*norm)(const RowNorm&) noexcept;
 };
 
 extern const FusedKernels kGenericKernels;

@@ -2,23 +2,12 @@
 // A sublayer is a function between a norm, dropout and a residual connection.
 #include "weft/layers/blocks/attention_block.h"
 
-#include <c10/core/GradMode.h>
-
 #include <utility>
 
 #include "weft/core/error.h"
 #include "weft/layers/dropout.h"
 
 namespace weft::layers {
-namespace {
-
-/// In place where no gradient needs the sublayer's result, which nobody else has.
-at::Tensor add_residual(at::Tensor given, const at::Tensor& x) {
-  const bool in_place = !at::GradMode::is_enabled() && given.scalar_type() == x.scalar_type();
-  return in_place ? given.add_(x) : x + given;
-}
-
-}  // namespace
 
 AttentionBlockImpl::AttentionBlockImpl(const BlockConfig& config, SelfAttention self_attention,
                                        const at::TensorOptions& options)
@@ -72,7 +61,7 @@ at::Tensor AttentionBlockImpl::forwarded(const at::Tensor& rows, const BlockCont
 at::Tensor AttentionBlockImpl::added(const at::Tensor& x, at::Tensor given, Sublayer sublayer,
                                      const BlockContext& context) const {
   given = dropped(given, sublayer.site, context);
-  return norm_first_ ? x + given : sublayer.norm(add_residual(std::move(given), x));
+  return norm_first_ ? x + given : sublayer.norm->of_sum(x, std::move(given));
 }
 
 at::Tensor AttentionBlockImpl::fed(const at::Tensor& x, const BlockContext& context) {

@@ -100,6 +100,7 @@ bool PackedSource::is(const at::Tensor& weight) const {
 
 WithoutPacking::WithoutPacking() noexcept : before_(packing_is_off) { packing_is_off = true; }
 WithoutPacking::~WithoutPacking() { packing_is_off = before_; }
+bool WithoutPacking::is_on() noexcept { return packing_is_off; }
 
 PackingForSteps::PackingForSteps(bool keeps_forms) noexcept
     : fewest_before_(fewest_rows), kept_before_(keeps_packed_forms) {

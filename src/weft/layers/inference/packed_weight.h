@@ -22,6 +22,8 @@ class WithoutPacking {
  public:
   WithoutPacking() noexcept;
   ~WithoutPacking();
+  /// Whether one of this thread lives.
+  static bool is_on() noexcept;
   WithoutPacking(const WithoutPacking&) = delete;
   WithoutPacking& operator=(const WithoutPacking&) = delete;
 
