@@ -34,8 +34,9 @@ class GradientAheadBlock {
         key_head_(at.head / heads_of_key(call.attention)),
         first_(lanes, 0, own_rows(true)),
         second_(lanes, kSliceBytes, own_rows(false)),
-        list_(lanes, call, at, kListPlace,
-              {rows_of(true, !kOwnsQueries, 0).stride, rows_of(false, !kOwnsQueries, 0).stride}) {}
+        list_(lanes, call, at, kListPlace),
+        met_first_(lanes, met_array(true), at, kOwnsQueries ? key_head_ : at.head),
+        met_second_(lanes, met_array(false), at, kOwnsQueries ? key_head_ : at.head) {}
 
   /// Whether the block must run again, carefully: what is not finite along an edge is in the sums, for the log-sum-exp
   /// of its query, or rowsum(dO O), is not finite either.
@@ -61,16 +62,22 @@ class GradientAheadBlock {
   static_assert(kListPlace + MetList<Lanes>::kBytes <= shared_bytes<Format>(2));
 
   WEFT_DEVICE std::int64_t tile() const { return kOwnsQueries ? call_.attention.layout.tile_query : kSliceRows; }
+  WEFT_DEVICE std::int64_t met_tile() const { return kOwnsQueries ? kSliceRows : call_.attention.layout.tile_query; }
   WEFT_DEVICE std::int64_t first_own() const { return std::int64_t{item_.block} * tile(); }
   WEFT_DEVICE std::uint64_t own_there() const {
     return kOwnsQueries ? queries_there(call_, item_.block) : keys_there(call_, at_.batch, item_.block);
   }
-  WEFT_DEVICE SliceRows rows_of(bool is_first, bool of_queries, std::int64_t first_row) const {
+  WEFT_DEVICE const Input& array_of(bool is_first, bool of_queries) const {
     const AttentionArguments& arguments = call_.attention;
     const Input& queries = is_first ? arguments.query : call_.gradients.output_gradient;
     const Input& keys = is_first ? arguments.key : arguments.value;
-    SliceRows rows = slice_rows<Format>(of_queries ? queries : keys, at_, of_queries ? at_.head : key_head_, first_row);
-    rows.columns = is_first ? arguments.head_dim : arguments.value_dim;
+    return of_queries ? queries : keys;
+  }
+  WEFT_DEVICE const Input& met_array(bool is_first) const { return array_of(is_first, !kOwnsQueries); }
+  WEFT_DEVICE SliceRows rows_of(bool is_first, bool of_queries, std::int64_t first_row) const {
+    SliceRows rows =
+        slice_rows<Format>(array_of(is_first, of_queries), at_, of_queries ? at_.head : key_head_, first_row);
+    rows.columns = is_first ? call_.attention.head_dim : call_.attention.value_dim;
     return rows;
   }
   WEFT_DEVICE SliceRows own_rows(bool is_first) const {
@@ -96,8 +103,6 @@ class GradientAheadBlock {
 
   WEFT_DEVICE void begin() {
     is_own_whole_ = kOwnsQueries || own_there() == kAllRows;
-    met_first_.begin(lanes_, rows_of(true, !kOwnsQueries, 0));
-    met_second_.begin(lanes_, rows_of(false, !kOwnsQueries, 0));
     lanes_.run([&](int thread) {
       first_sums_[thread] = {};
       if constexpr (kOwnsQueries) {
@@ -117,10 +122,9 @@ class GradientAheadBlock {
   WEFT_DEVICE void fill(std::int32_t number) {
     const MetBlock met = list_.at(number);
     const int to = pair_place(number);
-    if (call_.is_aligned && met.there == kAllRows) {
-      const MetOffsets offsets = list_.offsets_at(number);
-      met_first_.copy(lanes_, to, rows_of(true, !kOwnsQueries, 0), offsets.first);
-      met_second_.copy(lanes_, to + kSliceBytes, rows_of(false, !kOwnsQueries, 0), offsets.second);
+    if (has_plain_rows() && met.there == kAllRows) {
+      met_first_.copy(met.block, 0, to);
+      met_second_.copy(met.block, 0, to + kSliceBytes);
     } else {
       copy_some(true, to, met);
       copy_some(false, to + kSliceBytes, met);
@@ -129,14 +133,18 @@ class GradientAheadBlock {
     if constexpr (!kOwnsQueries) {
       lanes_.run([&](int thread) {
         if (thread < kSliceRows) {
-          owned_[0][thread] = in_base_two(query_state(call_, at_, met.row + thread));
+          owned_[0][thread] = in_base_two(query_state(call_, at_, met.block * met_tile() + thread));
         }
       });
     }
   }
   static WEFT_DEVICE int pair_place(std::int32_t number) { return kRingPlace + number % 2 * kPairBytes; }
+  WEFT_DEVICE bool has_plain_rows() const {
+    return call_.is_aligned && call_.attention.head_dim == Format::kColumns &&
+           call_.attention.value_dim == Format::kColumns;
+  }
   WEFT_DEVICE void copy_some(bool is_first, int to, const MetBlock& met) {
-    SliceRows rows = rows_of(is_first, !kOwnsQueries, met.row);
+    SliceRows rows = rows_of(is_first, !kOwnsQueries, met.block * met_tile());
     rows.there = met.there;
     copy_slice<Format, kSliceRows>(lanes_, to, rows, 0, call_.is_aligned);
   }
@@ -307,8 +315,8 @@ class GradientAheadBlock {
   OwnTile<Format, Lanes> first_;
   OwnTile<Format, Lanes> second_;
   MetList<Lanes> list_;
-  MetRows<Lanes, Format> met_first_;
-  MetRows<Lanes, Format> met_second_;
+  PlainCopies<Format, Lanes> met_first_;
+  PlainCopies<Format, Lanes> met_second_;
   bool is_own_whole_ = false;  ///< or what others have does not matter
   Each<QueryState> owned_[2];
   Each<Scores> scores_;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the backward pass on Hopper spares a thread that has few instructions to spare: the blocks of an item are read
-// once into shared memory, a slice of rows that are all there is copied without a look at each, and numbers are stored
-// in pairs.
+// once into shared memory, and numbers are stored in pairs.
 #pragma once
 
 #include <bit>
@@ -15,14 +14,9 @@ namespace weft::kernels::cuda {
 
 /// A block that is met.
 struct alignas(16) MetBlock {
-  std::int32_t row = 0;     ///< its first one
+  std::int32_t block = 0;   ///< of keys, where queries are owned; else of queries
   std::int32_t kind = 0;    ///< as the layout has it
   std::uint64_t there = 0;  ///< a bit a row of it that exists and is not padded
-};
-/// How far behind the first row of two arrays it begins, in bytes.
-struct alignas(16) MetOffsets {
-  std::int64_t first = 0;
-  std::int64_t second = 0;
 };
 
 /// The bits of a block of a layout without weights, a word for each row that is owned; null: a full block.
@@ -36,14 +30,14 @@ WEFT_DEVICE const std::uint64_t* bits_of(const DeviceCall& call, const MetBlock&
 /// reads at every block.
 template <typename Lanes>
 class MetList {
-  static constexpr int kRead = 16;
+  static constexpr int kRead = 32;
 
  public:
-  static constexpr int kBytes = 2 * kRead * static_cast<int>(sizeof(MetBlock) + sizeof(MetOffsets));
+  static constexpr int kBytes = 2 * kRead * static_cast<int>(sizeof(MetBlock));
 
-  /// `place`: kBytes of shared memory, a multiple of 16. `strides` are those of the rows of two arrays.
-  WEFT_DEVICE MetList(Lanes& lanes, const DeviceCall& call, const Place& at, int place, const MetOffsets& strides)
-      : lanes_(lanes), call_(call), at_(at), place_(place), strides_(strides) {}
+  /// `place`: kBytes of shared memory, a multiple of 16.
+  WEFT_DEVICE MetList(Lanes& lanes, const DeviceCall& call, const Place& at, int place)
+      : lanes_(lanes), call_(call), at_(at), place_(place) {}
 
   /// Block `number` of an item comes next, from 0 on: a barrier at some of them.
   template <bool kOwnsQueries>
@@ -52,10 +46,7 @@ class MetList {
       lanes_.run([&](int thread) {
         const std::int32_t index = item.begin + number + thread;
         if (thread < kRead && index < item.end) {
-          const MetBlock met = met_block<kOwnsQueries>(index);
-          const MetOffsets offsets{met.row * strides_.first, met.row * strides_.second};
-          lanes_.store_shared(thread, place_of(number + thread), met);
-          lanes_.store_shared(thread, place_of(number + thread) + 16, offsets);
+          lanes_.store_shared(thread, place_of(number + thread), met_block<kOwnsQueries>(index));
         }
       });
       lanes_.barrier();
@@ -63,23 +54,19 @@ class MetList {
   }
   /// One that was read, which is the last one or at most kRead before it.
   WEFT_DEVICE MetBlock at(std::int32_t number) { return lanes_.template load_shared<MetBlock>(0, place_of(number)); }
-  WEFT_DEVICE MetOffsets offsets_at(std::int32_t number) {
-    return lanes_.template load_shared<MetOffsets>(0, place_of(number) + 16);
-  }
 
  private:
-  WEFT_DEVICE int place_of(std::int32_t number) const { return place_ + 32 * (number % (2 * kRead)); }
+  WEFT_DEVICE int place_of(std::int32_t number) const { return place_ + 16 * (number % (2 * kRead)); }
 
   template <bool kOwnsQueries>
   WEFT_DEVICE MetBlock met_block(std::int32_t index) const {
     const pattern::LayoutView& layout = call_.attention.layout;
     if constexpr (kOwnsQueries) {
       const std::int32_t block = layout.key_block[index];
-      return {block * kSliceRows, layout.kind[index], keys_there(call_, at_.batch, block)};
+      return {block, layout.kind[index], keys_there(call_, at_.batch, block)};
     } else {
       const std::int32_t block = call_.gradients.transpose.query_block[index];
-      return {block * static_cast<std::int32_t>(layout.tile_query), layout.kind[call_.gradients.transpose.block[index]],
-              queries_there(call_, block)};
+      return {block, layout.kind[call_.gradients.transpose.block[index]], queries_there(call_, block)};
     }
   }
 
@@ -87,34 +74,6 @@ class MetList {
   const DeviceCall& call_;
   const Place& at_;
   int place_;
-  MetOffsets strides_;
-};
-
-/// The rows of an array that blocks are met of: where each thread copies from.
-template <typename Lanes, typename Format>
-class MetRows {
- public:
-  WEFT_DEVICE void begin(Lanes& lanes, const SliceRows& rows) {
-    lanes.run([&](int thread) { first_[thread] = rows.data + thread / 8 * rows.stride + thread % 8 * 16; });
-  }
-
-  /// Begins to copy the first slice of 64 rows that are all there, `offset` bytes behind the first one of the same
-  /// rows.
-  WEFT_DEVICE void copy(Lanes& lanes, int to, const SliceRows& rows, std::int64_t offset) {
-    constexpr int kBetween = kThreads<Format> / 8;
-    lanes.run([&](int thread) {
-      const int bytes = row_chunk<Format>(rows, 0, thread % 8).bytes;
-      const unsigned char* address = bytes == 0 ? rows.data : first_[thread] + offset;
-      const int place = to + chunk_place(thread / 8, thread % 8);
-      unroll<kSliceRows / kBetween>([&](auto round) {
-        lanes.copy_async(thread, place + round * kBetween * kSliceRowBytes, address, bytes);
-        address += kBetween * rows.stride;
-      });
-    });
-  }
-
- private:
-  typename Lanes::template Each<const unsigned char*> first_;
 };
 
 /// A number of an array of results, or of partial sums.
