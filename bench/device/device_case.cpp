@@ -174,6 +174,13 @@ struct WeftCase {
     result.dropout.probability = shape.dropout;
     result.dropout.seed = shape.seed;
     result.layout = layout.view();
+    if (tensors.distances != nullptr) {
+      result.distances = {tensors.distances, 1, tensors.distance_span, tensors.distance_zero,
+                          shape.keys - shape.queries};
+    }
+    result.positions.queries = tensors.query_positions;
+    result.positions.keys = tensors.key_positions;
+    result.positions.causal = tensors.query_positions != nullptr;
     return result;
   }
   static weft::kernels::Input input(const WeftCaseTensor& of) {
@@ -191,6 +198,7 @@ struct WeftCase {
       call.gradients.query_gradient = output(tensors.query_gradient);
       call.gradients.key_gradient = output(tensors.key_gradient);
       call.gradients.value_gradient = output(tensors.value_gradient);
+      call.gradients.distance_gradient = tensors.distance_gradient;
       call.gradients.transpose = {at<std::int64_t>(column_begin), at<std::int32_t>(query_block),
                                   at<std::int64_t>(block)};
     }

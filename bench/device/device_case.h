@@ -28,6 +28,14 @@ struct WeftCaseTensors {
   WeftCaseTensor output_gradient, query_gradient, key_gradient, value_gradient;
   float* log_sum_exp;            ///< [batch, heads, queries]
   const std::uint8_t* key_keep;  ///< [batch, keys]; null: all are kept
+  /// [heads][distance_span]: what is added to a score, entry distance_zero + query - key; null: nothing. And its
+  /// gradient.
+  const float* distances;
+  float* distance_gradient;
+  std::int64_t distance_span, distance_zero;
+  /// [batch, heads, queries] and [batch, key_heads, keys]: a query sees keys up to its own position; null: all.
+  const std::int32_t* query_positions;
+  const std::int32_t* key_positions;
 };
 
 /// What went wrong in the last call of this thread that gave null; one line.

@@ -16,8 +16,8 @@ MOST = {"bfloat16": (4e-3, 6e-3), "float16": (6e-4, 9e-4), "float32": (2e-6, 6e-
 # Ours over PyTorch's: the same up to the order of sums.
 OVER_RIVAL = 1.1
 SHOWN = 40  # calls of which each has a line, whatever it says
-MOST_SMALL = 17
-RESULTS = ("output", "dQ", "dK", "dV")
+MOST_SMALL = 21
+RESULTS = ("output", "dQ", "dK", "dV", "the distances' gradient")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -35,12 +35,15 @@ class Call:
     dropout: float = 0.0  # with the draws of the CPU
     is_tf32: bool = False  # float32 multiplied with 11 bits
     is_decoded: bool = False  # one query, behind all keys
+    has_distances: bool = False  # a table is added to scores
+    has_positions: bool = False  # rows see by positions, a permutation for each head
 
     def __str__(self):
         return (f"{self.expression} {self.dtype} B{self.batch} H{self.heads}/{self.key_heads} N{self.length} D{self.head_dim}/{self.value_dim}"
                 f"{' one query' if self.is_decoded else ''}"
                 f"{' padded' if self.has_padding else ''}{' by rows' if self.is_by_rows else ''}"
-                f"{f' dropout {self.dropout}' if self.dropout else ''}{' as TF32' if self.is_tf32 else ''}")
+                f"{f' dropout {self.dropout}' if self.dropout else ''}{' as TF32' if self.is_tf32 else ''}"
+                f"{' distances' if self.has_distances else ''}{' positions' if self.has_positions else ''}")
 
     def queries(self):
         return 1 if self.is_decoded else self.length
@@ -65,6 +68,10 @@ def named_calls(is_small):
     yield Call("circle(left=40, right=40)", "float32", length=70)  # steps that meet weigh twice
     yield Call("full", batch=2, heads=4, length=length, is_decoded=True, has_padding=True)
     yield Call("causal & window(left=90)", "float32", length=length, is_decoded=True)
+    for dtype in ("bfloat16", "float32"):
+        yield Call("window(150) | global(1)", dtype, length=length, has_distances=True)
+    yield Call("causal & window(left=90)", "float16", length=length, has_distances=True, dropout=0.1)
+    yield Call("full", key_heads=1, length=min(length, 300), has_positions=True)
     for width in (16, 40) if is_small else (16, 24, 32, 40, 80, 96, 128, 160, 256):
         yield Call("window(64)", length=length, head_dim=width, value_dim=width)
     if not is_small:
@@ -103,23 +110,42 @@ def inputs_of(call, device, seed):
         keep = torch.ones(call.batch, call.length, dtype=torch.uint8)
         keep[-1, call.length * 2 // 3 :] = 0
         keep = keep.to(device)
-    return kernels.Inputs(query, key, value, output_gradient, keep)
+    distances = torch.randn(call.heads, 201, generator=made).to(device) if call.has_distances else None
+    positions = None
+    if call.has_positions:
+        orders = [torch.rand(call.batch, heads, count, generator=made) for heads, count in ((call.heads, call.queries()), (call.key_heads, call.length))]
+        positions = tuple(order.argsort(-1).int().to(device) for order in orders)
+    return kernels.Inputs(query, key, value, output_gradient, keep, distances, positions)
 
 
 def edges_of(inputs, counts):
-    """`counts` [heads, queries, keys] on the device, [B or 1, heads, queries, keys], 0 at padding."""
+    """`counts` [heads, queries, keys] on the device, [B or 1, heads, queries, keys], 0 at padding and where positions hide a key."""
     seen = counts.to(inputs.query.device)[None]
+    if inputs.positions is not None:
+        queries, keys = inputs.positions
+        seen = seen * (keys.repeat_interleave(queries.shape[1] // keys.shape[1], 1)[:, :, None, :] <= queries[..., None])
     return seen if inputs.key_keep is None else seen * inputs.key_keep[:, None, None, :]
 
 
+def distance_scores(inputs, table):
+    """[heads, queries, keys] of a table [heads, span]: beyond either end the entry at that end."""
+    queries, keys, span = inputs.query.shape[2], inputs.key.shape[2], table.shape[1]
+    at = torch.arange(queries, device=table.device)[:, None] + (keys - queries) - torch.arange(keys, device=table.device)
+    return table[:, (at + span // 2).clamp(0, span - 1)]
+
+
 def reference(inputs, counts, kept=None):
-    """[output, dQ, dK, dV] of dense attention in float64; rows without edges are zeros. `kept` [B, H, Q, K]: what each weight is multiplied with."""
+    """[output, dQ, dK, dV] of dense attention in float64, and the gradient of the distances; rows without edges are zeros. `kept` [B, H, Q, K]: what
+    each weight is multiplied with."""
     leaves = inputs.leaves(torch.float64)
     groups = inputs.query.shape[1] // inputs.key.shape[1]
     key, value = (of.repeat_interleave(groups, 1) for of in leaves[1:])
     seen = edges_of(inputs, counts).double()
     has_edges = seen.sum(-1, keepdim=True) > 0
     scores = leaves[0] @ key.transpose(2, 3) * kernels.scale_of(inputs.query) + seen.log()
+    if inputs.distances is not None:
+        leaves.append(inputs.distances.double().requires_grad_())
+        scores = scores + distance_scores(inputs, leaves[-1])
     weights = torch.where(has_edges, scores, 0).softmax(-1)
     weights = torch.where(has_edges, weights, 0)
     output = (weights if kept is None else weights * kept) @ value
@@ -156,7 +182,7 @@ def check(library, call, device, seed):
     again = [case.forward(), *case.backward()]
     right = reference(inputs, counts, kept)
     errors = [error(*pair) for pair in zip(found, right)]
-    theirs = None if call.dropout else rival(inputs, counts)
+    theirs = None if call.dropout or call.has_distances else rival(inputs, counts)
     theirs = None if theirs is None else [error(*pair) for pair in zip(theirs, right)]
     wrong = verdict(call, errors, theirs)
     for name, first, second in zip(RESULTS, found, again):

@@ -24,7 +24,10 @@ NAMES = ("query", "key", "value", "output", "output_gradient", "query_gradient",
 
 
 class Tensors(ctypes.Structure):
-    _fields_ = [*((name, Tensor) for name in NAMES), ("log_sum_exp", ctypes.c_void_p), ("key_keep", ctypes.c_void_p)]
+    _fields_ = [*((name, Tensor) for name in NAMES),
+                *((name, ctypes.c_void_p) for name in ("log_sum_exp", "key_keep", "distances", "distance_gradient")),
+                *((name, ctypes.c_int64) for name in ("distance_span", "distance_zero")),
+                *((name, ctypes.c_void_p) for name in ("query_positions", "key_positions"))]  # fmt: skip
 
 
 class Problem(Exception):
@@ -89,6 +92,8 @@ class Inputs:
     value: torch.Tensor
     output_gradient: torch.Tensor
     key_keep: torch.Tensor | None = None
+    distances: torch.Tensor | None = None  # float32 [H, span]: what is added to scores; the middle entry is that of distance 0
+    positions: tuple[torch.Tensor, torch.Tensor] | None = None  # int32 [B, H, Q] and [B, H_kv, K]: a query sees keys up to its own position
 
     def leaves(self, dtype=None):
         """Copies of query, key and value that gradients come to."""
@@ -116,6 +121,8 @@ class Case:
         self.output = torch.empty(*query.shape[:3], value.shape[3], dtype=query.dtype, device=self.device)
         self.log_sum_exp = torch.empty(query.shape[:3], dtype=torch.float32, device=self.device)
         self.gradients = [torch.empty_like(of, memory_format=torch.contiguous_format) for of in (query, key, value)]
+        if inputs.distances is not None:
+            self.gradients.append(torch.empty_like(inputs.distances))
         self.rooms = {}
 
     def __del__(self):
@@ -136,6 +143,11 @@ class Case:
             if tensor.stride(3) != 1:
                 raise Problem(f"{name} has a last dimension with stride {tensor.stride(3)}; expected 1")
             setattr(tensors, name, Tensor(tensor.data_ptr(), *tensor.stride()[:3]))
+        if inputs.distances is not None:
+            tensors.distances, tensors.distance_gradient = inputs.distances.data_ptr(), self.gradients[3].data_ptr()
+            tensors.distance_span, tensors.distance_zero = inputs.distances.shape[1], inputs.distances.shape[1] // 2
+        if inputs.positions is not None:
+            tensors.query_positions, tensors.key_positions = (of.data_ptr() for of in inputs.positions)
         return tensors
 
     def _run(self, function, is_backward):
@@ -160,7 +172,7 @@ class Case:
         return self.output
 
     def backward(self):
-        """[dQ, dK, dV] of the last forward()."""
+        """[dQ, dK, dV] of the last forward(), and the gradient of the distances where there are some."""
         self._run(self.library.kernels.weft_cuda_backward, 1)
         return self.gradients
 

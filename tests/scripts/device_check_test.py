@@ -143,6 +143,8 @@ class DeviceCheckTest(unittest.TestCase):
         self.assertIn("dropout 0.25", calls)
         self.assertIn("as TF32", calls)
         self.assertIn("one query", calls)
+        self.assertIn("distances", calls)
+        self.assertIn("positions", calls)
 
     def check_lines(self, lines):
         self.assertEqual([line["wrong"] for line in lines if line.get("wrong") and line["part"] != "end"], [])
