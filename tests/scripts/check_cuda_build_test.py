@@ -87,6 +87,11 @@ class CheckCudaTest(unittest.TestCase):
         self.assertEqual(found, ["sm_90a: HotPass ForwardWalk(bf16, 1, 0) has no HGMMA among its 3 instructions"])
         older = [text.replace(FORWARD, hopper).replace("sm_90a", "sm_80") for text in (LOG, CODE)]
         self.assertEqual(offences(*older, architectures=("sm_80",)), [])
+        whole = FORWARD.replace("11ForwardPassI", "7HotPassINS1_11ForwardWalkI").replace("ELb0EEEEE", "ELb0ELb1EEEEEEE")
+        empty = [text.replace("sm_90a", "sm_80") for text in (LOG + log_of(whole), CODE + "\n" + code_of(whole, "EXIT"))]
+        self.assertEqual(offences(*empty, architectures=("sm_80",)), [])
+        self.assertEqual(offences(LOG + log_of(whole), CODE + "\n" + code_of(whole, "EXIT")),
+                         ["sm_90a: HotPass ForwardWalk(bf16, 1, 0, 1) has no HGMMA among its 1 instructions"])
         self.assertEqual(offences(log_of(EXACT), code_of(EXACT, "FFMA R1, R2, R3, R1")), ["sm_90a: no kernel multiplies on tensor cores"])
 
     def test_the_build_has_the_architectures_that_are_asked_for(self):

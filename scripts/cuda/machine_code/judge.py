@@ -10,6 +10,8 @@ TENSOR_CORES = re.compile(r"HalfFormat|Tf32Format")
 # Those that take another way on sm_90a, by wgmma: the hot passes of 16-bit numbers without terms, backwards those of narrow heads.
 WGMMA = re.compile(r"7HotPassINS1_(11ForwardWalkINS1_10HalfFormatILb[01]EEELi\d+ELb0E|17QueryGradientWalkINS1_10HalfFormatILb[01]EEELb0ELb0ELb1E"
                    r"|15KeyGradientWalkINS1_10HalfFormatILb[01]EEELb0ELb1E)")
+# Of calls whose slices are whole: only sm_90a launches it, elsewhere it is empty.
+WHOLE = re.compile(r"7HotPassINS1_11ForwardWalkINS1_10HalfFormatILb[01]EEELi\d+ELb0ELb1E")
 # They run again what has a number that is not finite, and nothing else: they may spill.
 CAREFUL = re.compile(r"\dCarefulPass")
 # A pass, and what it walks over, are named so in the mangled name of its kernel: a length, the name.
@@ -46,10 +48,15 @@ def faults(name, architecture, compiled, counts):
         yield "has no instruction"
     elif sass.of_kind(counts, "local") and not CAREFUL.search(name):
         yield f"reads or writes local memory {sass.of_kind(counts, 'local')} times"
-    wanted = "HGMMA" if architecture == "sm_90a" and WGMMA.search(name) else "HMMA"
-    if counts["all"] and is_product(name) and not sass.of_kind(counts, wanted):
-        yield f"has no {wanted} among its {counts['all']} instructions"
+    yield from products(name, architecture, counts)
     yield from traps(counts)
+
+
+def products(name, architecture, counts):
+    wanted = "HGMMA" if architecture == "sm_90a" and WGMMA.search(name) else "HMMA"
+    is_empty = architecture != "sm_90a" and WHOLE.search(name)
+    if counts["all"] and is_product(name) and not is_empty and not sass.of_kind(counts, wanted):
+        yield f"has no {wanted} among its {counts['all']} instructions"
 
 
 def traps(counts):

@@ -57,6 +57,32 @@ TEST(CudaAhead, AllWidthsAndLengths) {
   }
 }
 
+// Calls of which nothing has to be asked while blocks are met: one block, two, three, five; full ones and partial ones.
+TEST(CudaAhead, WholeSlices) {
+  for (const std::int64_t keys : {64, 128, 192, 320}) {
+    expect_ahead(plain_case<BFloat16Case>({2, 2, 1, 128, keys, 64, 128, {64, 64}}, seen_edges, DType::kBFloat16),
+                 1.0 / 128);
+    expect_ahead(plain_case<Float16Case>(
+                     {1, 2, 2, 64, keys, 64, 64, {64, 64}}, [](auto, auto, auto) { return 1; }, DType::kFloat16),
+                 1.0 / 1024);
+  }
+  cut_emulated_parts(2);
+  expect_ahead(plain_case<BFloat16Case>({1, 2, 2, 128, 320, 64, 64, {64, 64}}, seen_edges, DType::kBFloat16),
+               1.0 / 128);
+  cut_emulated_parts(kernels::cuda::kLongestPart);
+}
+
+// Scores that rise by more than what sums bear, and by less.
+TEST(CudaAhead, ScoresThatRise) {
+  auto call = plain_case<Float16Case>({1, 1, 1, 64, 320, 64, 64, {64, 64}}, seen_edges, DType::kFloat16);
+  for (std::int64_t key = 0; key < 320; ++key) {
+    for (std::int64_t column = 0; column < 64; ++column) {
+      call.key.set(0, 0, key, column, call.key.get(0, 0, key, column) * static_cast<double>(1 + key / 64 * 4));
+    }
+  }
+  expect_ahead(call, 1.0 / 1024);
+}
+
 TEST(CudaAhead, PaddingShortTilesAndRowsThatSeeNothing) {
   auto call = plain_case<Float16Case>({2, 2, 2, 100, 150, 40, 64, {17, 64}}, seen_edges, DType::kFloat16);
   call.keep.assign(300, 1);

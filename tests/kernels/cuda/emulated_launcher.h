@@ -24,6 +24,8 @@ struct EmulatedLauncher {
   /// One in so many blocks has its accesses checked: all do the same.
   static constexpr std::int64_t kCheckedBlocks = 8;
 
+  static bool has_slice_products() { return kIsHopper; }
+
   template <typename Pass, typename Call>
   void launch(const Call& call) {
     const kernels::cuda::Grid grid = Pass::grid(call);

@@ -85,6 +85,13 @@ class DeviceLauncher {
       error_ = cudaGetLastError();
     }
   }
+  /// Whether the machine code of the device has products of slices: that of sm_90a, which runs on 9.0 only.
+  bool has_slice_products() const {
+    int device = 0;
+    int major = 0;
+    return cudaGetDevice(&device) == cudaSuccess &&
+           cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device) == cudaSuccess && major == 9;
+  }
   const char* problem() const { return error_ == cudaSuccess ? nullptr : cudaGetErrorString(error_); }
 
  private:

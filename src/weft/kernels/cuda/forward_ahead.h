@@ -9,8 +9,19 @@
 
 namespace weft::kernels::cuda {
 
-/// Of calls without terms.
-template <typename Lanes, typename Format>
+/// Whether all of a call's slices are whole: their columns, rows and keys, and nothing is padded. Then nothing is asked
+/// of them while blocks are met.
+template <typename Format>
+bool is_plain(const DeviceCall& call) {
+  const AttentionArguments& arguments = call.attention;
+  const bool has_whole_rows = arguments.query_length % kSliceRows == 0 && arguments.key_length % kSliceRows == 0;
+  const bool has_whole_columns = arguments.head_dim == Format::kColumns && arguments.value_dim % Format::kColumns == 0;
+  return call.is_aligned && call.keep_words == nullptr && arguments.layout.tile_query == kSliceRows && has_whole_rows &&
+         has_whole_columns;
+}
+
+/// Of calls without terms; kIsPlain: which are plain.
+template <typename Lanes, typename Format, bool kIsPlain>
 class ForwardAheadBlock {
   template <typename T>
   using Each = typename Lanes::template Each<T>;
@@ -66,11 +77,16 @@ class ForwardAheadBlock {
 
   WEFT_DEVICE void sum_blocks() {
     rows_.begin();
-    query_.copy(is_aligned_);
-    if (query_.slices() == 1) {
+    if constexpr (kIsPlain) {
+      rows_.copy_plain_queries(query_.place(0));
       sum_narrow();
     } else {
-      sum_wide();
+      query_.copy(is_aligned_);
+      if (query_.slices() == 1) {
+        sum_narrow();
+      } else {
+        sum_wide();
+      }
     }
     rows_.end_sums();
   }
@@ -135,7 +151,7 @@ class ForwardAheadBlock {
     lanes_.commit();
   }
   WEFT_DEVICE void copy(std::int32_t block, bool is_key, int to) {
-    if (block >= plain_blocks_) {
+    if (!kIsPlain && block >= plain_blocks_) {
       rows_.copy_met(block, is_key, 0, to);
     } else if (is_key) {
       keys_.copy(block, 0, to);
@@ -171,6 +187,9 @@ class ForwardAheadBlock {
   }
 
   WEFT_DEVICE Met meet_block(std::int32_t index, const KeyBlock& of) {
+    if constexpr (kIsPlain) {
+      return pattern::is_full(of.kind) ? rows_.meet_whole_block() : rows_.meet_partial_block(of.kind);
+    }
     const bool is_whole = pattern::is_full(of.kind) && of.block < plain_blocks_;
     return is_whole ? rows_.meet_whole_block() : rows_.meet_block(index);
   }

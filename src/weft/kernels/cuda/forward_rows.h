@@ -18,7 +18,7 @@ inline constexpr float kSlack = 8;
 struct RowState {
   float maximum[2];  ///< what is subtracted from scores; in base 2 where there are no terms
   float sum[2];
-  std::uint32_t seen[2];  ///< not zero: the row has an edge
+  std::uint32_t seen[2];  ///< with terms; not zero: the row has an edge. Without terms its sum tells
   float trace;            ///< not finite where a score was not: the block runs again, carefully
 };
 
@@ -46,6 +46,10 @@ class ForwardRows {
     rows.there = queries_there(call_, item_.block) >> first_row_;
     return rows;
   }
+  /// The same where all rows and columns are whole: begins to copy them.
+  WEFT_DEVICE void copy_plain_queries(int to) {
+    PlainCopies<Format, Lanes>(lanes_, call_.attention.query, at_, at_.head).copy(item_.block, 0, to);
+  }
   /// The block of keys at `index`.
   WEFT_DEVICE std::int32_t key_block(std::int32_t index) const { return call_.attention.layout.key_block[index]; }
   WEFT_DEVICE std::int32_t kind(std::int32_t index) const { return call_.attention.layout.kind[index]; }
@@ -71,11 +75,18 @@ class ForwardRows {
   }
 
   /// A block is met of which every entry is an edge.
-  WEFT_DEVICE Met meet_whole_block() {
-    lanes_.run([&](int thread) { unroll<2>([&](auto row) { state_[thread].seen[row] = 1; }); });
+  WEFT_DEVICE static Met meet_whole_block() {
     Met met;
     met.is_whole = true;
     return met;
+  }
+  /// One whose keys all are, of a kind that has bits.
+  WEFT_DEVICE Met meet_partial_block(std::int32_t kind) {
+    const std::uint64_t* const bits = call_.bits.rows + std::int64_t{kind} * kSliceRows;
+    lanes_.run([&](int thread) {
+      unroll<2>([&](auto row) { edges[thread].at[row] = bits[first_row_ + own_row(thread) + 8 * row]; });
+    });
+    return {};
   }
   /// A block is met.
   WEFT_DEVICE Met meet_block(std::int32_t index) {
@@ -84,7 +95,9 @@ class ForwardRows {
       unroll<2>([&](auto row) {
         const std::uint64_t word = edges_of<true, kHasTerms>(call_, at_, met, first_row_ + own_row(thread) + 8 * row);
         edges[thread].at[row] = word;
-        state_[thread].seen[row] |= static_cast<std::uint32_t>(word) | static_cast<std::uint32_t>(word >> 32);
+        if constexpr (kHasTerms) {
+          state_[thread].seen[row] |= static_cast<std::uint32_t>(word) | static_cast<std::uint32_t>(word >> 32);
+        }
       });
     });
     return met;
@@ -261,12 +274,18 @@ class ForwardRows {
     }
   }
 
+  /// Without terms the greatest score of the first block with an edge has weight one; dropout may drop all of a row.
+  template <typename Row>
+  WEFT_DEVICE static bool sees_nothing(const RowState& state, Row row) {
+    return kHasTerms ? state.seen[row] == 0 : state.sum[row] == 0;
+  }
+
   template <typename Row>
   WEFT_DEVICE void store_row(int thread, Row row, int own) {
     const AttentionArguments& arguments = call_.attention;
     const std::int64_t query = std::int64_t{item_.block} * arguments.layout.tile_query + first_row_ + own;
     const RowState& state = state_[thread];
-    const bool is_empty = state.seen[row] == 0;
+    const bool is_empty = sees_nothing(state, row);
     const float sum =
         state.sum[row] > 0 && !is_lost_sum(state.sum[row]) ? state.sum[row] : std::numeric_limits<float>::quiet_NaN();
     const float factor = is_empty ? 0.0F : 1.0F / sum;
@@ -296,7 +315,7 @@ class ForwardRows {
       call_.partials.output[to * call_.attention.value_dim + column] = value;
     });
     if (at_.chunk == 0 && thread % 4 == 0) {
-      const bool is_empty = state_[thread].seen[row] == 0;
+      const bool is_empty = sees_nothing(state_[thread], row);
       call_.partials.maximum[to] =
           is_empty ? -std::numeric_limits<float>::infinity() : natural(state_[thread].maximum[row]);
       call_.partials.sum[to] = state_[thread].sum[row];

@@ -84,12 +84,12 @@ struct KeepPass {
 
 WEFT_DEVICE bool is_there(const WorkItem& item) { return item.begin <= item.end; }
 
-/// The walk over blocks of keys.
-template <typename Format, int kSlices, bool kHasTerms>
+/// The walk over blocks of keys. kIsPlain: of calls that are, on lanes that have products of slices.
+template <typename Format, int kSlices, bool kHasTerms, bool kIsPlain = false>
 struct ForwardWalk {
   static constexpr int kThreads = cuda::kThreads<Format>;
-  /// Thread blocks that a multiprocessor holds: three have 168 registers a thread. With four some would be spilled.
-  static constexpr int kResident = kIsHalf<Format> && !kHasTerms ? 3 : 1;
+  /// Thread blocks that a multiprocessor holds: three have 168 registers a thread, four 128.
+  static constexpr int kResident = kIsHalf<Format> && !kHasTerms ? (kIsPlain ? 4 : 3) : 1;
   /// Whether scores are made ahead, on lanes that have products of slices.
   static constexpr bool kMayGoAhead = kIsHalf<Format> && !kHasTerms;
   static constexpr int kResidentElsewhere = kResident;
@@ -107,7 +107,9 @@ struct ForwardWalk {
     const Place place = walk_place<Format, kIsOrdered>(call, call.rows, at);
     const WorkItem item = item_of(call, call.rows, place);
     if constexpr (Lanes::kHasSliceProducts && kMayGoAhead && !kCareful) {
-      return is_there(item) && ForwardAheadBlock<Lanes, Format>(lanes, call, place, item).run();
+      return is_there(item) && ForwardAheadBlock<Lanes, Format, kIsPlain>(lanes, call, place, item).run();
+    } else if constexpr (kIsPlain) {
+      return false;  // nobody launches it
     } else {
       return is_there(item) && ForwardBlock < Lanes, Format, kSlices, kHasTerms || kCareful,
              kCareful > (lanes, call, place, item).run();
@@ -373,6 +375,20 @@ void run_walk(Launcher& launcher, const DeviceCall& call) {
   launcher.template launch<CarefulPass<General>>(ordered);
 }
 
+template <typename Format, typename Launcher>
+bool goes_plainly(const Launcher& launcher, const DeviceCall& call) {
+  if constexpr (kIsHalf<Format>) {
+    return launcher.has_slice_products() && is_plain<Format>(call);
+  }
+  return false;
+}
+template <typename Format, typename General, typename Launcher>
+void run_plain_walk(Launcher& launcher, const DeviceCall& call) {
+  if constexpr (kIsHalf<Format>) {
+    run_walk<ForwardWalk<Format, kForwardSlices<Format>, false, true>, General>(launcher, call);
+  }
+}
+
 /// launcher.template launch<Pass>(call) runs all thread blocks of a pass, one pass behind the other.
 template <typename Format, typename Launcher>
 void run_forward(Launcher& launcher, const DeviceCall& call) {
@@ -381,6 +397,8 @@ void run_forward(Launcher& launcher, const DeviceCall& call) {
   make_keep_words(launcher, call);
   if (has_terms(call)) {
     run_walk<ForwardWalk<Format, kSlices, true>, General>(launcher, call);
+  } else if (goes_plainly<Format>(launcher, call)) {
+    run_plain_walk<Format, General>(launcher, call);
   } else {
     run_walk<ForwardWalk<Format, kSlices, false>, General>(launcher, call);
   }
