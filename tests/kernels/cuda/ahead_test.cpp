@@ -99,6 +99,16 @@ TEST(CudaAhead, PartsOfALongRowAreJoined) {
   cut_emulated_parts(kernels::cuda::kLongestPart);
 }
 
+// Dropout has that way backwards only: each block draws again what it keeps.
+TEST(CudaAhead, DropoutIsDrawnAgain) {
+  auto call = plain_case<BFloat16Case>({2, 2, 1, 150, 200, 64, 30, {64, 64}}, seen_edges, DType::kBFloat16);
+  call.dropout = {0.3F, 7, 2};
+  expect_ahead(call, 1.0 / 128);
+  auto other = plain_case<Float16Case>({1, 1, 1, 100, 70, 17, 64, {17, 64}}, seen_edges, DType::kFloat16);
+  other.dropout = {0.5F, 8, 0};
+  expect_ahead(other, 1.0 / 1024);
+}
+
 // More blocks than are read at once.
 TEST(CudaAhead, LongItems) {
   cut_emulated_parts(64);

@@ -18,9 +18,9 @@ constexpr bool has_narrow_heads(const DeviceCall& call) {
   return call.attention.head_dim <= Format::kColumns && call.attention.value_dim <= Format::kColumns;
 }
 
-/// Of calls without terms, with narrow heads. `first` is Q and K, `second` is dO and V: a block owns one of each and
-/// meets the others. It sums dQ, or dK and dV.
-template <typename Lanes, typename Format, bool kOwnsQueries>
+/// Of calls without terms but dropout (kHasDraws), with narrow heads. `first` is Q and K, `second` is dO and V: a block
+/// owns one of each and meets the others. It sums dQ, or dK and dV.
+template <typename Lanes, typename Format, bool kOwnsQueries, bool kHasDraws>
 class GradientAheadBlock {
   template <typename T>
   using Each = typename Lanes::template Each<T>;
@@ -36,7 +36,8 @@ class GradientAheadBlock {
         second_(lanes, kSliceBytes, own_rows(false)),
         list_(lanes, call, at, kListPlace),
         met_first_(lanes, met_array(true), at, kOwnsQueries ? key_head_ : at.head),
-        met_second_(lanes, met_array(false), at, kOwnsQueries ? key_head_ : at.head) {}
+        met_second_(lanes, met_array(false), at, kOwnsQueries ? key_head_ : at.head),
+        kept_(lanes, call, at) {}
 
   /// Whether the block must run again, carefully: what is not finite along an edge is in the sums, for the log-sum-exp
   /// of its query, or rowsum(dO O), is not finite either.
@@ -167,6 +168,9 @@ class GradientAheadBlock {
     lanes_.commit_products();
     lanes_.template multiply_slices<Format>(incoming_, second_.place(0), place + kSliceBytes, false);
     lanes_.commit_products();
+    if constexpr (kHasDraws) {
+      kept_.draw(first_own(), list_.at(number).block * met_tile());
+    }
     find_probabilities(list_.at(number), state);
     find_gradients(state);
     add_results(place);
@@ -241,11 +245,18 @@ class GradientAheadBlock {
       unroll<8>([&](auto tile) {
         const Two delta = known(thread, state, tile, 1);
         unroll<2>([&](auto row) {
-          const float* const probability = &scores_[thread].at[tile][2 * row];
+          float* const probability = &scores_[thread].at[tile][2 * row];
           const float* const incoming = &incoming_[thread].at[tile][2 * row];
           float gradient[2];
           unroll<2>([&](auto column) {
-            gradient[column] = probability[column] * (incoming[column] - delta.at[kOwnsQueries ? row : column]);
+            const float of_query = delta.at[kOwnsQueries ? row : column];
+            if constexpr (kHasDraws) {
+              const float kept = kept_.scale(thread, tile, 2 * row + column);
+              gradient[column] = probability[column] * Lanes::multiply_add(incoming[column], kept, -of_query);
+              probability[column] *= kept;
+            } else {
+              gradient[column] = probability[column] * (incoming[column] - of_query);
+            }
           });
           const int to = tile % 2 * 2 + row;
           gradients_[thread].at[tile / 2][to] = Lanes::template pack<Format>(gradient[0], gradient[1]);
@@ -317,6 +328,7 @@ class GradientAheadBlock {
   MetList<Lanes> list_;
   PlainCopies<Format, Lanes> met_first_;
   PlainCopies<Format, Lanes> met_second_;
+  KeptEntries<Lanes, kOwnsQueries> kept_;
   bool is_own_whole_ = false;  ///< or what others have does not matter
   Each<QueryState> owned_[2];
   Each<Scores> scores_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the backward pass on Hopper spares a thread that has few instructions to spare: the blocks of an item are read
-// once into shared memory, and numbers are stored in pairs.
+// once into shared memory, what dropout keeps becomes bits, and numbers are stored in pairs.
 #pragma once
 
 #include <bit>
@@ -74,6 +74,87 @@ class MetList {
   const DeviceCall& call_;
   const Place& at_;
   int place_;
+};
+
+/// Which entries of a block dropout keeps: bit 4 tile + at of a thread's scores.
+template <typename Lanes, bool kOwnsQueries>
+class KeptEntries {
+  template <typename T>
+  using Each = typename Lanes::template Each<T>;
+
+ public:
+  WEFT_DEVICE KeptEntries(Lanes& lanes, const DeviceCall& call, const Place& at)
+      : lanes_(lanes), call_(call), at_(at) {}
+
+  /// `own` and `met` are the first rows of the block's two sides.
+  WEFT_DEVICE void draw(std::int64_t own, std::int64_t met) {
+    if constexpr (kOwnsQueries) {
+      draw_rows(own, met);
+    } else {
+      draw_columns(own, met);
+    }
+  }
+  /// What an entry is multiplied with.
+  WEFT_DEVICE float scale(int thread, int tile, int at) const {
+    return ((bits_[thread] >> (4 * tile + at)) & 1) != 0 ? call_.draws.kept_scale : 0.0F;
+  }
+
+ private:
+  WEFT_DEVICE std::uint32_t is_kept(std::uint32_t word, int half) const {
+    return half_of(word, half) >= call_.draws.threshold ? 1U : 0U;
+  }
+
+  /// A draw has the numbers of a row and of four tiles.
+  WEFT_DEVICE void draw_rows(std::int64_t own, std::int64_t met) {
+    lanes_.run([&](int thread) {
+      std::uint32_t kept = 0;
+      unroll<4>([&](auto number) {
+        const int row = number % 2;
+        const int group = number / 2;
+        const Philox4 draw = draw_of(call_, at_, own + own_row(thread) + 8 * row,
+                                     met + group * static_cast<int>(KeyDraws::kKeys) + own_column(thread));
+        unroll<4>([&](auto word) {
+          const int bit = 4 * (4 * group + word) + 2 * row;
+          kept |= is_kept(draw.value[word], 0) << bit | is_kept(draw.value[word], 1) << (bit + 1);
+        });
+      });
+      bits_[thread] = kept;
+    });
+  }
+
+  /// A draw has the numbers of a column and of both rows, for a thread and the one whose rows are the next, or those
+  /// before: each draws for one of the two columns of a tile, and gives the other what it found.
+  WEFT_DEVICE void draw_columns(std::int64_t own, std::int64_t met) {
+    lanes_.run([&](int thread) {
+      const std::int64_t key = own + own_row(thread);
+      const int half = KeyDraws::half_of(key);  // and the column of which the draws are
+      std::uint32_t mine = 0;
+      std::uint32_t others = 0;
+      WEFT_DEVICE_LOOP
+      for (int tile = 0; tile < 8; ++tile) {
+        const Philox4 draw = draw_of(call_, at_, met + 8 * tile + own_column(thread) + half, key);
+        const bool is_late = KeyDraws::word_of(key) != 0;  // words 2 and 3, else 0 and 1
+        const std::uint32_t words[2] = {is_late ? draw.value[2] : draw.value[0],
+                                        is_late ? draw.value[3] : draw.value[1]};
+        unroll<2>([&](auto row) {
+          const int bit = 4 * tile + 2 * row + half;
+          mine |= is_kept(words[row], half) << bit;
+          others |= is_kept(words[row], 1 - half) << bit;
+        });
+      }
+      bits_[thread] = mine;
+      given_[thread] = std::bit_cast<float>(others);
+    });
+    lanes_.shuffle(taken_, given_, [&](int thread) { return thread % kWarp ^ 4; });
+    lanes_.run([&](int thread) { bits_[thread] |= std::bit_cast<std::uint32_t>(taken_[thread]); });
+  }
+
+  Lanes& lanes_;
+  const DeviceCall& call_;
+  const Place& at_;
+  Each<std::uint32_t> bits_;
+  Each<float> given_;
+  Each<float> taken_;
 };
 
 /// A number of an array of results, or of partial sums.

@@ -245,11 +245,12 @@ constexpr int backward_slices(const DeviceCall& call) {
 }
 
 /// The same walk, for gradients of queries; kIsTable: for that of a distance table, which must be asked for. kIsNarrow:
-/// a call without terms has narrow heads, which have a way of their own where lanes have products of slices.
+/// a call without terms but dropout has narrow heads, which have a way of their own where lanes have products of
+/// slices.
 template <typename Format, bool kHasTerms, bool kIsTable, bool kIsNarrow = false>
 struct QueryGradientWalk {
   static constexpr int kThreads = cuda::kThreads<Format>;
-  static constexpr int kResident = kIsHalf<Format> && !kHasTerms && !kIsTable ? 3 : 1;
+  static constexpr int kResident = kIsHalf<Format> && (kIsNarrow || (!kHasTerms && !kIsTable)) ? 3 : 1;
   static constexpr int kResidentElsewhere = 1;
   static constexpr bool kMayGoAhead = kIsNarrow;
   static constexpr Grid grid(const DeviceCall& call) {
@@ -263,7 +264,9 @@ struct QueryGradientWalk {
     const Place place = walk_place<Format, kIsOrdered>(call, call.rows, at);
     const WorkItem item = item_of(call, call.rows, place);
     if constexpr (Lanes::kHasSliceProducts && kMayGoAhead && !kCareful) {
-      return is_there(item) && GradientAheadBlock<Lanes, Format, true>(lanes, call, place, item).run();
+      return is_there(item) && GradientAheadBlock<Lanes, Format, true, kHasTerms>(lanes, call, place, item).run();
+    } else if constexpr (kIsNarrow) {
+      return false;  // nobody launches it
     } else {
       return is_there(item) && QueryGradientBlock < Lanes, Format, kHasTerms || kCareful, kIsTable,
              kCareful > (lanes, call, place, item).run();
@@ -275,7 +278,7 @@ struct QueryGradientWalk {
 template <typename Format, bool kHasTerms, bool kIsNarrow = false>
 struct KeyGradientWalk {
   static constexpr int kThreads = cuda::kThreads<Format>;
-  static constexpr int kResident = kIsHalf<Format> && !kHasTerms ? 3 : 1;
+  static constexpr int kResident = kIsHalf<Format> && !kHasTerms ? 3 : (kIsNarrow ? 2 : 1);
   static constexpr int kResidentElsewhere = 1;
   static constexpr bool kMayGoAhead = kIsNarrow;
   static constexpr Grid grid(const DeviceCall& call) {
@@ -292,7 +295,9 @@ struct KeyGradientWalk {
     const Place place = walk_place<Format, kIsOrdered>(call, call.columns, at);
     const WorkItem item = item_of(call, call.columns, place);
     if constexpr (Lanes::kHasSliceProducts && kMayGoAhead && !kCareful) {
-      return is_there(item) && GradientAheadBlock<Lanes, Format, false>(lanes, call, place, item).run();
+      return is_there(item) && GradientAheadBlock<Lanes, Format, false, kHasTerms>(lanes, call, place, item).run();
+    } else if constexpr (kIsNarrow) {
+      return false;  // nobody launches it
     } else {
       return is_there(item) && KeyGradientBlock < Lanes, Format, kHasTerms || kCareful,
              kCareful > (lanes, call, place, item).run();
@@ -349,12 +354,14 @@ struct JoinTablePass {
   }
 };
 
-/// Whether kernels must look at more than bits: distances, positions, log multiplicities, dropout. Where nothing is
-/// added to scores they are scaled by a positive number when their greatest is known.
-inline bool has_terms(const DeviceCall& call) {
+/// Whether scores are more than products: distances, positions, log multiplicities. Where nothing is added to scores
+/// they are scaled by a positive number when their greatest is known.
+inline bool has_score_terms(const DeviceCall& call) {
   return !(call.attention.scale > 0) || call.attention.distances.scores != nullptr || has_positions(call.attention) ||
-         call.draws.is_on || call.has_weights;
+         call.has_weights;
 }
+/// Whether kernels must look at more than bits: these, or dropout.
+inline bool has_terms(const DeviceCall& call) { return has_score_terms(call) || call.draws.is_on; }
 
 template <typename Launcher>
 void make_keep_words(Launcher& launcher, const DeviceCall& call) {
@@ -439,10 +446,15 @@ void run_gradients(Launcher& launcher, const DeviceCall& call) {
 template <typename Format, typename Launcher>
 void run_backward(Launcher& launcher, const DeviceCall& call) {
   make_keep_words(launcher, call);
-  if (has_terms(call)) {
+  constexpr bool kMayBeNarrow = kIsHalf<Format>;
+  const bool is_narrow =
+      kMayBeNarrow && launcher.has_slice_products() && has_narrow_heads<Format>(call) && !has_score_terms(call);
+  if (is_narrow && call.draws.is_on) {
+    run_gradients<Format, true, kMayBeNarrow>(launcher, call);
+  } else if (is_narrow) {
+    run_gradients<Format, false, kMayBeNarrow>(launcher, call);
+  } else if (has_terms(call)) {
     run_gradients<Format, true, false>(launcher, call);
-  } else if (kIsHalf<Format> && has_narrow_heads<Format>(call)) {
-    run_gradients<Format, false, kIsHalf<Format>>(launcher, call);
   } else {
     run_gradients<Format, false, false>(launcher, call);
   }
