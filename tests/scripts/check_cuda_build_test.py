@@ -94,6 +94,15 @@ class CheckCudaTest(unittest.TestCase):
                          ["sm_90a: HotPass ForwardWalk(bf16, 1, 0, 1) has no HGMMA among its 1 instructions"])
         self.assertEqual(offences(log_of(EXACT), code_of(EXACT, "FFMA R1, R2, R3, R1")), ["sm_90a: no kernel multiplies on tensor cores"])
 
+    def test_gradients_of_narrow_heads_are_of_hopper(self):
+        for walk, arguments in (("17QueryGradientWalk", "ELb1ELb0ELb1EEEEEEE"), ("15KeyGradientWalk", "ELb0ELb1ELb1EEEEEEE")):
+            narrow = re.sub(r"11ForwardPassI(.*?EE)ELi\d+ELb0EEEEE", rf"7HotPassINS1_{walk}I\1{arguments}", FORWARD)
+            empty = [text.replace("sm_90a", "sm_80") for text in (LOG + log_of(narrow), CODE + "\n" + code_of(narrow, "EXIT"))]
+            self.assertEqual(offences(*empty, architectures=("sm_80",)), [])
+            found = offences(LOG + log_of(narrow), CODE + "\n" + code_of(narrow, "EXIT"))
+            self.assertEqual(len(found), 1)
+            self.assertIn("has no HGMMA among its 1 instructions", found[0])
+
     def test_the_build_has_the_architectures_that_are_asked_for(self):
         check = (ROOT / "scripts/cuda/check-build").read_text()
         listed = re.search(r"^ARCHITECTURES = \((.*)\)$", check, re.MULTILINE)[1]

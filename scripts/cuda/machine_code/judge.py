@@ -7,11 +7,11 @@ from machine_code import sass
 # Passes of formats with tensor cores that multiply nothing on them: they sum rows, join parts, have one query, draw or turn elements.
 PLAIN = re.compile(r"\d(?:Join|Delta|Keep|Sum|Decode)|Elements")
 TENSOR_CORES = re.compile(r"HalfFormat|Tf32Format")
-# Those that take another way on sm_90a, by wgmma: the hot passes of 16-bit numbers without terms, backwards those of narrow heads.
-WGMMA = re.compile(r"7HotPassINS1_(11ForwardWalkINS1_10HalfFormatILb[01]EEELi\d+ELb0E|17QueryGradientWalkINS1_10HalfFormatILb[01]EEELb0ELb0ELb1E"
-                   r"|15KeyGradientWalkINS1_10HalfFormatILb[01]EEELb0ELb1E)")
-# Of calls whose slices are whole: only sm_90a launches it, elsewhere it is empty.
-WHOLE = re.compile(r"7HotPassINS1_11ForwardWalkINS1_10HalfFormatILb[01]EEELi\d+ELb0ELb1E")
+# Those of 16-bit numbers that take another way on sm_90a, by wgmma: the hot forward pass without terms, and gradients of narrow heads.
+GRADIENTS = r"(?:17QueryGradientWalkINS1_10HalfFormatILb[01]EEELb[01]ELb0E|15KeyGradientWalkINS1_10HalfFormatILb[01]EEELb[01]E)Lb1E"
+WGMMA = re.compile(r"7HotPassINS1_(?:11ForwardWalkINS1_10HalfFormatILb[01]EEELi\d+ELb0E|" + GRADIENTS + ")")
+# Of calls whose slices are whole, or with dropout, and these gradients: only sm_90a launches them, elsewhere they are empty.
+ONLY_HERE = re.compile(r"7HotPassINS1_(?:11ForwardWalkINS1_10HalfFormatILb[01]EEELi\d+ELb0E(?:Lb1E|Lb0ELb1E)|" + GRADIENTS + ")")
 # They run again what has a number that is not finite, and nothing else: they may spill.
 CAREFUL = re.compile(r"\dCarefulPass")
 # A pass, and what it walks over, are named so in the mangled name of its kernel: a length, the name.
@@ -54,7 +54,7 @@ def faults(name, architecture, compiled, counts):
 
 def products(name, architecture, counts):
     wanted = "HGMMA" if architecture == "sm_90a" and WGMMA.search(name) else "HMMA"
-    is_empty = architecture != "sm_90a" and WHOLE.search(name)
+    is_empty = architecture != "sm_90a" and ONLY_HERE.search(name)
     if counts["all"] and is_product(name) and not is_empty and not sass.of_kind(counts, wanted):
         yield f"has no {wanted} among its {counts['all']} instructions"
 

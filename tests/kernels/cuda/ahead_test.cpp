@@ -99,7 +99,20 @@ TEST(CudaAhead, PartsOfALongRowAreJoined) {
   cut_emulated_parts(kernels::cuda::kLongestPart);
 }
 
-// Dropout has that way backwards only: each block draws again what it keeps.
+// Whole slices: full blocks, partial ones, a long item, shared keys.
+TEST(CudaAhead, WholeSlicesBothWays) {
+  expect_ahead(plain_case<BFloat16Case>({2, 2, 1, 128, 256, 64, 64, {64, 64}}, seen_edges, DType::kBFloat16),
+               1.0 / 128);
+  cut_emulated_parts(64);
+  const auto all = [](std::int64_t, std::int64_t, std::int64_t) { return 1; };
+  expect_ahead(plain_case<Float16Case>({1, 1, 1, 64, 2176, 64, 64, {64, 64}}, all, DType::kFloat16), 1.0 / 1024);
+  cut_emulated_parts(kernels::cuda::kLongestPart);
+  auto call = plain_case<BFloat16Case>({1, 2, 2, 128, 192, 64, 64, {64, 64}}, seen_edges, DType::kBFloat16);
+  call.dropout = {0.4F, 9, 1};
+  expect_ahead(call, 1.0 / 128);
+}
+
+// Each block draws again what it keeps.
 TEST(CudaAhead, DropoutIsDrawnAgain) {
   auto call = plain_case<BFloat16Case>({2, 2, 1, 150, 200, 64, 30, {64, 64}}, seen_edges, DType::kBFloat16);
   call.dropout = {0.3F, 7, 2};

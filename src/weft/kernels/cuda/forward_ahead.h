@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "weft/kernels/cuda/forward_rows.h"
+#include "weft/kernels/cuda/met_slices.h"
 
 namespace weft::kernels::cuda {
 
@@ -20,8 +21,8 @@ bool is_plain(const DeviceCall& call) {
          has_whole_columns;
 }
 
-/// Of calls without terms; kIsPlain: which are plain.
-template <typename Lanes, typename Format, bool kIsPlain>
+/// Of calls without terms but dropout (kHasDraws); kIsPlain: which are plain.
+template <typename Lanes, typename Format, bool kIsPlain, bool kHasDraws>
 class ForwardAheadBlock {
   template <typename T>
   using Each = typename Lanes::template Each<T>;
@@ -35,7 +36,8 @@ class ForwardAheadBlock {
         query_(lanes, 0, rows_.queries()),
         plain_blocks_(plain_key_blocks(call, Format::kColumns)),
         keys_(lanes, call.attention.key, at, at.head / heads_of_key(call.attention)),
-        values_(lanes, call.attention.value, at, at.head / heads_of_key(call.attention)) {}
+        values_(lanes, call.attention.value, at, at.head / heads_of_key(call.attention)),
+        kept_(lanes, call, at) {}
 
   /// Whether the block must run again, carefully.
   WEFT_DEVICE bool run() {
@@ -187,6 +189,9 @@ class ForwardAheadBlock {
   }
 
   WEFT_DEVICE Met meet_block(std::int32_t index, const KeyBlock& of) {
+    if constexpr (kHasDraws) {
+      kept_.draw(rows_.first_query(), std::int64_t{of.block} * kSliceRows);
+    }
     if constexpr (kIsPlain) {
       return pattern::is_full(of.kind) ? rows_.meet_whole_block() : rows_.meet_partial_block(of.kind);
     }
@@ -202,6 +207,9 @@ class ForwardAheadBlock {
     lanes_.order(rows_.sums());
     lanes_.template wait_products<0>(rows_.output[0]);
     rows_.rescale();
+    if constexpr (kHasDraws) {
+      kept_.scale_all(scores_);
+    }
     pack_weights<Format>(lanes_, weights_, scores_);
   }
 
@@ -236,6 +244,7 @@ class ForwardAheadBlock {
   std::int32_t plain_blocks_;
   PlainCopies<Format, Lanes> keys_;
   PlainCopies<Format, Lanes> values_;
+  KeptEntries<Lanes, true> kept_;
   Each<Scores> scores_;
   Each<PackedWeights> weights_;
 };

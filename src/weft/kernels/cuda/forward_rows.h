@@ -55,6 +55,9 @@ class ForwardRows {
   WEFT_DEVICE std::int32_t kind(std::int32_t index) const { return call_.attention.layout.kind[index]; }
   /// The slice of values of these columns, where they are one.
   WEFT_DEVICE int chunk() const { return at_.chunk; }
+  WEFT_DEVICE std::int64_t first_query() const {
+    return std::int64_t{item_.block} * call_.attention.layout.tile_query + first_row_;
+  }
   /// Begins to copy a slice of a block of keys, or of its values that belong to these columns.
   WEFT_DEVICE void copy_met(std::int32_t key_block, bool is_key, int slice, int to) {
     const AttentionArguments& arguments = call_.attention;

@@ -20,7 +20,7 @@ constexpr bool has_narrow_heads(const DeviceCall& call) {
 
 /// Of calls without terms but dropout (kHasDraws), with narrow heads. `first` is Q and K, `second` is dO and V: a block
 /// owns one of each and meets the others. It sums dQ, or dK and dV.
-template <typename Lanes, typename Format, bool kOwnsQueries, bool kHasDraws>
+template <typename Lanes, typename Format, bool kOwnsQueries, bool kHasDraws, bool kIsPlain>
 class GradientAheadBlock {
   template <typename T>
   using Each = typename Lanes::template Each<T>;
@@ -89,8 +89,7 @@ class GradientAheadBlock {
 
   WEFT_DEVICE void sum_blocks() {
     begin();
-    first_.copy(call_.is_aligned);
-    second_.copy(call_.is_aligned);
+    copy_own();
     const std::int32_t count = item_.end - item_.begin;
     if (count > 0) {
       list_.template read<kOwnsQueries>(item_, 0);
@@ -102,8 +101,20 @@ class GradientAheadBlock {
     }
   }
 
+  WEFT_DEVICE void copy_own() {
+    if constexpr (kIsPlain) {
+      const std::int32_t head = kOwnsQueries ? at_.head : key_head_;
+      PlainCopies<Format, Lanes>(lanes_, array_of(true, kOwnsQueries), at_, head).copy(item_.block, 0, first_.place(0));
+      PlainCopies<Format, Lanes>(lanes_, array_of(false, kOwnsQueries), at_, head)
+          .copy(item_.block, 0, second_.place(0));
+    } else {
+      first_.copy(call_.is_aligned);
+      second_.copy(call_.is_aligned);
+    }
+  }
+
   WEFT_DEVICE void begin() {
-    is_own_whole_ = kOwnsQueries || own_there() == kAllRows;
+    is_own_whole_ = kIsPlain || kOwnsQueries || own_there() == kAllRows;
     lanes_.run([&](int thread) {
       first_sums_[thread] = {};
       if constexpr (kOwnsQueries) {
@@ -123,7 +134,7 @@ class GradientAheadBlock {
   WEFT_DEVICE void fill(std::int32_t number) {
     const MetBlock met = list_.at(number);
     const int to = pair_place(number);
-    if (has_plain_rows() && met.there == kAllRows) {
+    if (kIsPlain || (has_plain_rows() && met.there == kAllRows)) {
       met_first_.copy(met.block, 0, to);
       met_second_.copy(met.block, 0, to + kSliceBytes);
     } else {
@@ -150,6 +161,12 @@ class GradientAheadBlock {
     copy_slice<Format, kSliceRows>(lanes_, to, rows, 0, call_.is_aligned);
   }
 
+  WEFT_DEVICE void fill_next(std::int32_t number, bool has_next) {
+    if (has_next) {
+      list_.template read<kOwnsQueries>(item_, number + 1);
+      fill(number + 1);
+    }
+  }
   WEFT_DEVICE void add_block(std::int32_t number, bool has_next) {
     const int place = pair_place(number);
     const int state = state_place(number);
@@ -159,15 +176,17 @@ class GradientAheadBlock {
     }
     lanes_.publish();
     lanes_.barrier();
-    if (has_next) {
-      list_.template read<kOwnsQueries>(item_, number + 1);
-      fill(number + 1);
+    if constexpr (!kIsPlain) {  // it would take registers behind them
+      fill_next(number, has_next);
     }
     lanes_.begin_products(scores_, incoming_);
     lanes_.template multiply_slices<Format>(scores_, first_.place(0), place, false);
     lanes_.commit_products();
     lanes_.template multiply_slices<Format>(incoming_, second_.place(0), place + kSliceBytes, false);
     lanes_.commit_products();
+    if constexpr (kIsPlain) {
+      fill_next(number, has_next);
+    }
     if constexpr (kHasDraws) {
       kept_.draw(first_own(), list_.at(number).block * met_tile());
     }
@@ -202,15 +221,16 @@ class GradientAheadBlock {
   /// Scores become probabilities; those that are no edges become zero.
   WEFT_DEVICE void find_probabilities(const MetBlock& met, int state) {
     const std::uint64_t* bits = bits_of(call_, met, kOwnsQueries);
-    const bool is_whole = bits == nullptr && met.there == kAllRows && is_own_whole_;
+    const bool is_whole = bits == nullptr && (kIsPlain || (met.there == kAllRows && is_own_whole_));
     Each<RowWords> edges;
     lanes_.run([&](int thread) {
       edges[thread] = {};
       if (!is_whole) {
-        const std::uint64_t own = own_there();
+        const std::uint64_t own = kIsPlain ? kAllRows : own_there();
+        const std::uint64_t there = kIsPlain ? kAllRows : met.there;
         unroll<2>([&](auto row) {
           const int at = own_row(thread) + 8 * row;
-          const std::uint64_t word = bits == nullptr ? met.there : bits[at] & met.there;
+          const std::uint64_t word = bits == nullptr ? there : bits[at] & there;
           edges[thread].at[row] = (has_bit(own, at) ? word : 0) >> own_column(thread);
         });
       }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the backward pass on Hopper spares a thread that has few instructions to spare: the blocks of an item are read
+// What the passes on Hopper spare a thread that has few instructions to spare: the blocks of an item are read
 // once into shared memory, what dropout keeps becomes bits, and numbers are stored in pairs.
 #pragma once
 
@@ -97,6 +97,11 @@ class KeptEntries {
   /// What an entry is multiplied with.
   WEFT_DEVICE float scale(int thread, int tile, int at) const {
     return ((bits_[thread] >> (4 * tile + at)) & 1) != 0 ? call_.draws.kept_scale : 0.0F;
+  }
+  WEFT_DEVICE void scale_all(Each<Scores>& weights) {
+    lanes_.run([&](int thread) {
+      unroll<32>([&](auto at) { weights[thread].at[at / 4][at % 4] *= scale(thread, at / 4, at % 4); });
+    });
   }
 
  private:

@@ -84,12 +84,13 @@ struct KeepPass {
 
 WEFT_DEVICE bool is_there(const WorkItem& item) { return item.begin <= item.end; }
 
-/// The walk over blocks of keys. kIsPlain: of calls that are, on lanes that have products of slices.
-template <typename Format, int kSlices, bool kHasTerms, bool kIsPlain = false>
+/// The walk over blocks of keys. On lanes that have products of slices only: kIsPlain, of calls that are; kHasDraws, of
+/// those without terms but dropout.
+template <typename Format, int kSlices, bool kHasTerms, bool kIsPlain = false, bool kHasDraws = false>
 struct ForwardWalk {
   static constexpr int kThreads = cuda::kThreads<Format>;
   /// Thread blocks that a multiprocessor holds: three have 168 registers a thread, four 128.
-  static constexpr int kResident = kIsHalf<Format> && !kHasTerms ? (kIsPlain ? 4 : 3) : 1;
+  static constexpr int kResident = kIsHalf<Format> && !kHasTerms ? 3 + (kIsPlain ? 1 : 0) - (kHasDraws ? 1 : 0) : 1;
   /// Whether scores are made ahead, on lanes that have products of slices.
   static constexpr bool kMayGoAhead = kIsHalf<Format> && !kHasTerms;
   static constexpr int kResidentElsewhere = kResident;
@@ -107,8 +108,8 @@ struct ForwardWalk {
     const Place place = walk_place<Format, kIsOrdered>(call, call.rows, at);
     const WorkItem item = item_of(call, call.rows, place);
     if constexpr (Lanes::kHasSliceProducts && kMayGoAhead && !kCareful) {
-      return is_there(item) && ForwardAheadBlock<Lanes, Format, kIsPlain>(lanes, call, place, item).run();
-    } else if constexpr (kIsPlain) {
+      return is_there(item) && ForwardAheadBlock<Lanes, Format, kIsPlain, kHasDraws>(lanes, call, place, item).run();
+    } else if constexpr (kIsPlain || kHasDraws) {
       return false;  // nobody launches it
     } else {
       return is_there(item) && ForwardBlock < Lanes, Format, kSlices, kHasTerms || kCareful,
@@ -246,11 +247,11 @@ constexpr int backward_slices(const DeviceCall& call) {
 
 /// The same walk, for gradients of queries; kIsTable: for that of a distance table, which must be asked for. kIsNarrow:
 /// a call without terms but dropout has narrow heads, which have a way of their own where lanes have products of
-/// slices.
-template <typename Format, bool kHasTerms, bool kIsTable, bool kIsNarrow = false>
+/// slices; kIsPlain: and its slices are whole.
+template <typename Format, bool kHasTerms, bool kIsTable, bool kIsNarrow = false, bool kIsPlain = false>
 struct QueryGradientWalk {
   static constexpr int kThreads = cuda::kThreads<Format>;
-  static constexpr int kResident = kIsHalf<Format> && (kIsNarrow || (!kHasTerms && !kIsTable)) ? 3 : 1;
+  static constexpr int kResident = kIsPlain ? 4 : (kIsHalf<Format> && (kIsNarrow || (!kHasTerms && !kIsTable)) ? 3 : 1);
   static constexpr int kResidentElsewhere = 1;
   static constexpr bool kMayGoAhead = kIsNarrow;
   static constexpr Grid grid(const DeviceCall& call) {
@@ -264,7 +265,8 @@ struct QueryGradientWalk {
     const Place place = walk_place<Format, kIsOrdered>(call, call.rows, at);
     const WorkItem item = item_of(call, call.rows, place);
     if constexpr (Lanes::kHasSliceProducts && kMayGoAhead && !kCareful) {
-      return is_there(item) && GradientAheadBlock<Lanes, Format, true, kHasTerms>(lanes, call, place, item).run();
+      return is_there(item) &&
+             GradientAheadBlock<Lanes, Format, true, kHasTerms, kIsPlain>(lanes, call, place, item).run();
     } else if constexpr (kIsNarrow) {
       return false;  // nobody launches it
     } else {
@@ -275,7 +277,7 @@ struct QueryGradientWalk {
 };
 
 /// The walk over blocks of queries.
-template <typename Format, bool kHasTerms, bool kIsNarrow = false>
+template <typename Format, bool kHasTerms, bool kIsNarrow = false, bool kIsPlain = false>
 struct KeyGradientWalk {
   static constexpr int kThreads = cuda::kThreads<Format>;
   static constexpr int kResident = kIsHalf<Format> && !kHasTerms ? 3 : (kIsNarrow ? 2 : 1);
@@ -295,7 +297,8 @@ struct KeyGradientWalk {
     const Place place = walk_place<Format, kIsOrdered>(call, call.columns, at);
     const WorkItem item = item_of(call, call.columns, place);
     if constexpr (Lanes::kHasSliceProducts && kMayGoAhead && !kCareful) {
-      return is_there(item) && GradientAheadBlock<Lanes, Format, false, kHasTerms>(lanes, call, place, item).run();
+      return is_there(item) &&
+             GradientAheadBlock<Lanes, Format, false, kHasTerms, kIsPlain>(lanes, call, place, item).run();
     } else if constexpr (kIsNarrow) {
       return false;  // nobody launches it
     } else {
@@ -389,10 +392,10 @@ bool goes_plainly(const Launcher& launcher, const DeviceCall& call) {
   }
   return false;
 }
-template <typename Format, typename General, typename Launcher>
-void run_plain_walk(Launcher& launcher, const DeviceCall& call) {
+template <typename Format, typename General, bool kIsPlain, bool kHasDraws, typename Launcher>
+void run_walk_ahead(Launcher& launcher, const DeviceCall& call) {
   if constexpr (kIsHalf<Format>) {
-    run_walk<ForwardWalk<Format, kForwardSlices<Format>, false, true>, General>(launcher, call);
+    run_walk<ForwardWalk<Format, kForwardSlices<Format>, false, kIsPlain, kHasDraws>, General>(launcher, call);
   }
 }
 
@@ -402,10 +405,17 @@ void run_forward(Launcher& launcher, const DeviceCall& call) {
   constexpr int kSlices = kForwardSlices<Format>;
   using General = ForwardWalk<ExactFormat<Format>, kSlices, true>;
   make_keep_words(launcher, call);
-  if (has_terms(call)) {
+  const bool is_plain_here = goes_plainly<Format>(launcher, call);
+  if (kIsHalf<Format> && launcher.has_slice_products() && call.draws.is_on && !has_score_terms(call)) {
+    if (is_plain_here) {
+      run_walk_ahead<Format, General, true, true>(launcher, call);
+    } else {
+      run_walk_ahead<Format, General, false, true>(launcher, call);
+    }
+  } else if (has_terms(call)) {
     run_walk<ForwardWalk<Format, kSlices, true>, General>(launcher, call);
-  } else if (goes_plainly<Format>(launcher, call)) {
-    run_plain_walk<Format, General>(launcher, call);
+  } else if (is_plain_here) {
+    run_walk_ahead<Format, General, true, false>(launcher, call);
   } else {
     run_walk<ForwardWalk<Format, kSlices, false>, General>(launcher, call);
   }
@@ -424,16 +434,16 @@ void run_decode(Launcher& launcher, const DeviceCall& call) {
   }
 }
 
-template <typename Format, bool kHasTerms, bool kIsNarrow, typename Launcher>
+template <typename Format, bool kHasTerms, bool kIsNarrow, bool kIsPlain, typename Launcher>
 void run_gradients(Launcher& launcher, const DeviceCall& call) {
   using Exact = ExactFormat<Format>;
   launcher.template launch<DeltaPass<Exact>>(call);
-  run_walk<QueryGradientWalk<Format, kHasTerms, false, kIsNarrow>, QueryGradientWalk<Exact, true, false>>(launcher,
-                                                                                                          call);
+  run_walk<QueryGradientWalk<Format, kHasTerms, false, kIsNarrow, kIsPlain>, QueryGradientWalk<Exact, true, false>>(
+      launcher, call);
   if (call.rows.most_joins > 0) {
     launcher.template launch<JoinQueryGradientPass<Exact>>(call);
   }
-  run_walk<KeyGradientWalk<Format, kHasTerms, kIsNarrow>, KeyGradientWalk<Exact, true>>(launcher, call);
+  run_walk<KeyGradientWalk<Format, kHasTerms, kIsNarrow, kIsPlain>, KeyGradientWalk<Exact, true>>(launcher, call);
   if (call.columns.most_joins > 0) {
     launcher.template launch<JoinKeyGradientPass<Exact>>(call);
   }
@@ -450,13 +460,15 @@ void run_backward(Launcher& launcher, const DeviceCall& call) {
   const bool is_narrow =
       kMayBeNarrow && launcher.has_slice_products() && has_narrow_heads<Format>(call) && !has_score_terms(call);
   if (is_narrow && call.draws.is_on) {
-    run_gradients<Format, true, kMayBeNarrow>(launcher, call);
+    run_gradients<Format, true, kMayBeNarrow, false>(launcher, call);
+  } else if (is_narrow && is_plain<Format>(call)) {
+    run_gradients<Format, false, kMayBeNarrow, kMayBeNarrow>(launcher, call);
   } else if (is_narrow) {
-    run_gradients<Format, false, kMayBeNarrow>(launcher, call);
+    run_gradients<Format, false, kMayBeNarrow, false>(launcher, call);
   } else if (has_terms(call)) {
-    run_gradients<Format, true, false>(launcher, call);
+    run_gradients<Format, true, false, false>(launcher, call);
   } else {
-    run_gradients<Format, false, false>(launcher, call);
+    run_gradients<Format, false, false, false>(launcher, call);
   }
 }
 
