@@ -152,9 +152,9 @@ def compute(cells, worlds, minutes, made_by):
 
 
 def compute_together(cells, worlds, chosen, made_by):
-    """All at once, each in a thread that waits for programs; those that come first have them first. Whether all are done."""
+    """Many at once, each in a thread that waits for programs; those that come first have them first. Whether all are done."""
     until = None if chosen.seconds is None else time.monotonic() + chosen.seconds
-    begin, left = time.monotonic(), []
+    begin, left, under_way = time.monotonic(), [], threading.Semaphore(3 * chosen.jobs)
 
     def one(rank, cell):
         said = "is done"
@@ -163,10 +163,12 @@ def compute_together(cells, worlds, chosen, made_by):
         except (Exception, SystemExit) as error:  # whatever it is, the other cells go on
             said = f"is not done: {type(error).__name__}: {error}"
             left.append(cell)
+        under_way.release()
         print(f"science: {time.monotonic() - begin:.0f} s: {cell.name} {cell.settings}, seed {cell.seed}, {said}", file=sys.stderr, flush=True)
 
     threads = [threading.Thread(target=one, args=ranked) for ranked in enumerate(cells)]
     for thread in threads:
+        under_way.acquire()
         thread.start()
     for thread in threads:
         thread.join()

@@ -74,7 +74,7 @@ class SideBySideTest(unittest.TestCase):
         """Whether all are done, and the lines of the results."""
         table = types.SimpleNamespace(__name__="tables.small", FIGURE="f1", SEEDS=1, cells=lambda: [{"row": name} for name in names], run=run)
         path = self.folder / "small.jsonl"
-        chosen = types.SimpleNamespace(**{"seconds": None, "cell_seconds": None} | options)
+        chosen = types.SimpleNamespace(**{"seconds": None, "cell_seconds": None, "jobs": 2} | options)
         whole = science.compute_together(science.cells_of("small", table, path), {"small": self.world()}, chosen, MADE_BY)
         return whole, science.read_results(path)
 
