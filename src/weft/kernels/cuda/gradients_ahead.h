@@ -95,6 +95,7 @@ class GradientAheadBlock {
       list_.template read<kOwnsQueries>(item_, 0);
       fill(0);
     }
+    turn_states();
     WEFT_DEVICE_LOOP
     for (std::int32_t number = 0; number < count; ++number) {
       add_block(number, number + 1 < count);
@@ -118,13 +119,19 @@ class GradientAheadBlock {
     lanes_.run([&](int thread) {
       first_sums_[thread] = {};
       if constexpr (kOwnsQueries) {
-        unroll<2>([&](auto row) {
-          owned_[row][thread] = in_base_two(query_state(call_, at_, first_own() + own_row(thread) + 8 * row));
-        });
+        unroll<2>(
+            [&](auto row) { owned_[row][thread] = query_state(call_, at_, first_own() + own_row(thread) + 8 * row); });
       } else {
         second_sums_[thread] = {};
       }
     });
+  }
+  /// What was read of the queries that are owned, once other reads are under way, too.
+  WEFT_DEVICE void turn_states() {
+    if constexpr (kOwnsQueries) {
+      lanes_.run(
+          [&](int thread) { unroll<2>([&](auto row) { owned_[row][thread] = in_base_two(owned_[row][thread]); }); });
+    }
   }
   static WEFT_DEVICE QueryState in_base_two(const QueryState& state) {
     return {-(state.log_sum_exp * kLogTwoOfE), state.delta};
@@ -145,7 +152,7 @@ class GradientAheadBlock {
     if constexpr (!kOwnsQueries) {
       lanes_.run([&](int thread) {
         if (thread < kSliceRows) {
-          owned_[0][thread] = in_base_two(query_state(call_, at_, met.block * met_tile() + thread));
+          owned_[0][thread] = query_state(call_, at_, met.block * met_tile() + thread);  // nobody waits for it yet
         }
       });
     }
@@ -200,8 +207,9 @@ class GradientAheadBlock {
   WEFT_DEVICE void note_queries(int state) {
     lanes_.run([&](int thread) {
       if (thread < kSliceRows) {
-        lanes_.store_shared(thread, state + 4 * thread, owned_[0][thread].log_sum_exp);
-        lanes_.store_shared(thread, state + 4 * (kSliceRows + thread), owned_[0][thread].delta);
+        const QueryState query = in_base_two(owned_[0][thread]);
+        lanes_.store_shared(thread, state + 4 * thread, query.log_sum_exp);
+        lanes_.store_shared(thread, state + 4 * (kSliceRows + thread), query.delta);
       }
     });
   }
