@@ -5,6 +5,7 @@
 #include <ATen/ops/addmm.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/mm.h>
+#include <c10/core/GradMode.h>
 #include <torch/csrc/autograd/custom_function.h>
 
 #include "weft/core/error.h"
@@ -33,6 +34,19 @@ at::Tensor multiply_and_add(const at::Tensor& x, const at::Tensor& weight, const
   return bias.defined() ? at::addmm(operand(bias, dtype), x, transposed) : at::mm(x, transposed);
 }
 
+/// x [rows, in] of `dtype` -> [rows, out], rounded to it.
+at::Tensor rounded_product(const at::Tensor& rows, const at::Tensor& weight, const at::Tensor& bias,
+                           at::ScalarType dtype) {
+  return multiply_and_add(operand(rows, dtype), weight, bias, dtype).to(dtype);
+}
+
+/// Without a node for the backward pass, which would cost as much of the host as the product's launch on a GPU.
+at::Tensor without_gradients(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias) {
+  const at::ScalarType dtype = product_dtype(weight);
+  const WithoutAutocast plain;
+  return rounded_product(rows_of(x).to(dtype), weight, bias, dtype).view(with_last(x, weight.size(0)));
+}
+
 struct LinearFunction : torch::autograd::Function<LinearFunction> {
   static at::Tensor forward(AutogradContext* context, const at::Tensor& x, const at::Tensor& weight,
                             const std::optional<at::Tensor>& given_bias) {
@@ -44,7 +58,7 @@ struct LinearFunction : torch::autograd::Function<LinearFunction> {
     context->save_for_backward({rows, weight});
     context->saved_data["with_bias"] = bias.defined();
     context->saved_data["x_dtype"] = x.scalar_type();
-    return multiply_and_add(operand(rows, dtype), weight, bias, dtype).to(dtype).view(with_last(x, weight.size(0)));
+    return rounded_product(rows, weight, bias, dtype).view(with_last(x, weight.size(0)));
   }
 
   static variable_list backward(AutogradContext* context, const variable_list& gradients) {
@@ -78,7 +92,8 @@ struct LinearFunction : torch::autograd::Function<LinearFunction> {
 at::Tensor apply_linear(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias) {
   require(x.dim() >= 1 && x.size(-1) == weight.size(1), "linear: input has shape ", x.sizes(),
           " but the weight is [out, in] = ", weight.sizes());
-  return LinearFunction::apply(x, weight, optional(bias));
+  return at::GradMode::is_enabled() ? LinearFunction::apply(x, weight, optional(bias))
+                                    : without_gradients(x, weight, bias);
 }
 
 at::Tensor LinearRows::operator()(const at::Tensor& x) const {

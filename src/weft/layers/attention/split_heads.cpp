@@ -5,6 +5,7 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/core/LegacyTypeDispatch.h>
 #include <ATen/ops/empty.h>
+#include <c10/core/GradMode.h>
 #include <torch/csrc/autograd/custom_function.h>
 
 namespace weft::layers {
@@ -33,11 +34,20 @@ void write(const at::Tensor& gradient, const at::Tensor& destination, const Rota
   }
 }
 
+/// The parts, below autograd's view tracking: they are results, not views that autograd follows.
+Heads split(const at::Tensor& fused, HeadCounts heads, const Rotation& rotation) {
+  const at::AutoDispatchBelowADInplaceOrView untracked;
+  Heads parts = views(fused.contiguous(), heads);
+  if (rotation.defined()) {
+    parts.query = rotate(parts.query, rotation, false);
+    parts.key = rotate(parts.key, rotation, false);
+  }
+  return parts;
+}
+
 struct SplitHeadsFunction : torch::autograd::Function<SplitHeadsFunction> {
   static variable_list forward(AutogradContext* context, const at::Tensor& fused, HeadCounts heads,
                                const Rotation& rotation) {
-    // Below autograd's view tracking: the outputs are results of this function, not views that autograd follows.
-    const at::AutoDispatchBelowADInplaceOrView untracked;
     // A part without a gradient stays undefined, instead of a tensor of zeros that would be read and copied.
     context->set_materialize_grads(false);
     context->saved_data["heads"] = heads.query;
@@ -45,11 +55,7 @@ struct SplitHeadsFunction : torch::autograd::Function<SplitHeadsFunction> {
     context->saved_data["shape"] = fused.sizes().vec();
     context->saved_data["options"] = fused.scalar_type();
     context->save_for_backward({rotation.cosine, rotation.sine});
-    Heads parts = views(fused.contiguous(), heads);
-    if (rotation.defined()) {
-      parts.query = rotate(parts.query, rotation, false);
-      parts.key = rotate(parts.key, rotation, false);
-    }
+    const Heads parts = split(fused, heads, rotation);
     return {parts.query, parts.key, parts.value};
   }
 
@@ -74,6 +80,9 @@ struct SplitHeadsFunction : torch::autograd::Function<SplitHeadsFunction> {
 }  // namespace
 
 Heads split_heads(const at::Tensor& fused, HeadCounts heads, const Rotation& rotation) {
+  if (!at::GradMode::is_enabled()) {
+    return split(fused, heads, rotation);
+  }
   const variable_list parts = SplitHeadsFunction::apply(fused, heads, rotation);
   return {parts[0], parts[1], parts[2]};
 }
