@@ -3,6 +3,12 @@
 // are joined, and the plans that say so. What all kernels have is in ../fused_test.cpp and ../not_finite_test.cpp.
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
 #include "kernels/cuda/emulated_call.h"
 #include "kernels/exact_case.h"
 
@@ -92,6 +98,39 @@ TEST(CudaCalls, PartsOfAFewLongRowsComeFirst) {
 }
 
 int any_edge(std::int64_t, std::int64_t, std::int64_t) { return 1; }
+
+// What is NaN is so in both, and the rest is close.
+void expect_same_with_nan(const std::vector<double>& left, const std::vector<double>& right) {
+  ASSERT_EQ(left.size(), right.size());
+  std::int64_t lost = 0;
+  for (std::size_t at = 0; at < left.size(); ++at) {
+    lost += std::isnan(right[at]) ? 1 : 0;
+    EXPECT_EQ(std::isnan(left[at]), std::isnan(right[at])) << at;
+    EXPECT_FALSE(std::abs(left[at] - right[at]) > 0.02 + 0.02 * std::abs(right[at])) << at;
+  }
+  EXPECT_GT(lost, 0);
+  EXPECT_LT(lost, static_cast<std::int64_t>(left.size()));
+}
+
+// Blocks with a NaN run again: those that have it, also where the parts of long rows come first.
+TEST(CudaCalls, BlocksThatRunAgainAreFoundInAnyOrder) {
+  const Shape shape{1, 2, 2, 200, 210, 24, 16, {64, 64}};
+  for (const kernels::FusedKernels* kernels : {&kEmulatedCudaKernels, &kEmulatedHopperKernels}) {
+    BFloat16Case whole(shape, cross_edges, 4, DType::kBFloat16);
+    BFloat16Case parts(shape, cross_edges, 4, DType::kBFloat16);
+    for (BFloat16Case* each : {&whole, &parts}) {
+      each->own = kernels;
+      each->value.set(0, 1, 130, 3, std::numeric_limits<double>::quiet_NaN());
+      cut_emulated_parts(each == &whole ? kernels::cuda::kLongestPart : 2);
+      each->forward();
+      each->backward();
+    }
+    cut_emulated_parts(kernels::cuda::kLongestPart);
+    expect_same_with_nan(parts.output.values(), whole.output.values());
+    expect_same_with_nan(parts.query_gradient.values(), whole.query_gradient.values());
+    expect_same_with_nan(parts.key_gradient.values(), whole.key_gradient.values());
+  }
+}
 
 // Rows and columns of 40 blocks, which are not cut, give what parts of 16 give.
 void expect_long_parts_equal_short(const kernels::FusedKernels& kernels, const Shape& shape) {

@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // What lets one source be a kernel of a GPU and a function of a test: the mark of functions that run there, that of
-// loops which are not unrolled (or by four, so that loads do not wait for each other), and loops that are for certain,
-// so that arrays stay in registers. No STL container here.
+// loops which are not unrolled, and loops that are for certain, so that arrays stay in registers. No STL container
+// here.
 #pragma once
 
 #if defined(__CUDACC__)
 #define WEFT_DEVICE __device__ __forceinline__
 #define WEFT_DEVICE_LOOP _Pragma("unroll 1")
-#define WEFT_DEVICE_LOOP_4 _Pragma("unroll 4")
 #else
 #define WEFT_DEVICE inline
 #define WEFT_DEVICE_LOOP
-#define WEFT_DEVICE_LOOP_4
 #endif
 
 namespace weft::kernels::cuda {

@@ -59,12 +59,29 @@ struct JoinedParts {
 WEFT_DEVICE JoinedParts parts_of_row(const float* partials, std::int64_t slot, int row, std::int64_t width, int count) {
   return {partials + (slot * kSliceRows + row) * width, kSliceRows * width, count};
 }
-WEFT_DEVICE void add_parts(Four& sum, const JoinedParts& parts, std::int32_t column, std::int32_t width) {
-  WEFT_DEVICE_LOOP_4
-  for (int part = 0; part < parts.count; ++part) {
-    const Four four = load_four(parts.first + part * parts.stride, column, width);
-    unroll<4>([&](auto at) { sum.at[at] += four.at[at]; });
+
+/// Parts whose loads are under way together.
+inline constexpr int kPartsAtOnce = 8;
+
+/// use(load(part)) for each part in its order; load() may be asked for the last one again.
+template <typename Loaded, typename Load, typename Use>
+WEFT_DEVICE void each_part(int count, const Load& load, const Use& use) {
+  WEFT_DEVICE_LOOP
+  for (int first = 0; first < count; first += kPartsAtOnce) {
+    Loaded loaded[kPartsAtOnce];
+    unroll<kPartsAtOnce>([&](auto at) { loaded[at] = load(first + at < count ? first + at : count - 1); });
+    unroll<kPartsAtOnce>([&](auto at) {
+      if (first + at < count) {
+        use(loaded[at]);
+      }
+    });
   }
+}
+
+WEFT_DEVICE void add_parts(Four& sum, const JoinedParts& parts, std::int32_t column, std::int32_t width) {
+  each_part<Four>(
+      parts.count, [&](int part) { return load_four(parts.first + part * parts.stride, column, width); },
+      [&](const Four& four) { unroll<4>([&](auto at) { sum.at[at] += four.at[at]; }); });
 }
 
 /// Joins some rows of the output of a long row.
@@ -85,30 +102,36 @@ class JoinedOutput {
  private:
   static constexpr float kInfinite = std::numeric_limits<float>::infinity();
 
+  struct Part {
+    float maximum;
+    float sum;
+    Four output;
+  };
   WEFT_DEVICE void join_four(int row, std::int32_t column, std::int32_t width) const {
     const std::int64_t slot = head_ * call_.rows.slots + item_.slot;
     const JoinedParts maxima = parts_of_row(call_.partials.maximum, slot, row, 1, item_.count);
     const JoinedParts sums = parts_of_row(call_.partials.sum, slot, row, 1, item_.count);
     const JoinedParts outputs = parts_of_row(call_.partials.output, slot, row, width, item_.count);
     float maximum = -kInfinite;
-    WEFT_DEVICE_LOOP_4
-    for (int part = 0; part < item_.count; ++part) {
-      const float of = maxima.first[part * maxima.stride];
-      maximum = of > maximum ? of : maximum;
-    }
+    each_part<float>(
+        item_.count, [&](int part) { return maxima.first[part * maxima.stride]; },
+        [&](float of) { maximum = of > maximum ? of : maximum; });
     const bool is_empty = maximum == -kInfinite;
     float sum = 0;
     Four value{};
-    WEFT_DEVICE_LOOP_4
-    for (int part = 0; part < item_.count; ++part) {
-      const float of = maxima.first[part * maxima.stride];
-      const float weight = sums.first[part * sums.stride];
-      const Four four = load_four(outputs.first + part * outputs.stride, column, width);
-      const bool is_there = of > -kInfinite;  // a part without edges adds nothing, whatever it left
-      const float factor = is_there ? Lanes::exp2((of - maximum) * kLogTwoOfE) : 0.0F;
-      sum += is_there ? weight * factor : 0.0F;
-      unroll<4>([&](auto at) { value.at[at] += is_there ? four.at[at] * factor : 0.0F; });
-    }
+    each_part<Part>(
+        item_.count,
+        [&](int part) {
+          return Part{maxima.first[part * maxima.stride], sums.first[part * sums.stride],
+                      load_four(outputs.first + part * outputs.stride, column, width)};
+        },
+        [&](const Part& part) {
+          if (part.maximum > -kInfinite) {  // one without edges adds nothing, whatever it left
+            const float factor = Lanes::exp2((part.maximum - maximum) * kLogTwoOfE);
+            sum += part.sum * factor;
+            unroll<4>([&](auto at) { value.at[at] += part.output.at[at] * factor; });
+          }
+        });
     store(row, column, {is_empty, maximum, sum}, value);
   }
 
@@ -120,7 +143,8 @@ class JoinedOutput {
   WEFT_DEVICE void store(int row, std::int32_t column, const RowSum& of, Four value) const {
     const AttentionArguments& arguments = call_.attention;
     const float answer = of.sum > 0 && !is_lost_sum(of.sum) ? of.sum : std::numeric_limits<float>::quiet_NaN();
-    unroll<4>([&](auto at) { value.at[at] = of.is_empty ? 0.0F : value.at[at] / answer; });
+    const float factor = of.is_empty ? 0.0F : 1.0F / answer;
+    unroll<4>([&](auto at) { value.at[at] *= factor; });
     const std::int64_t query = std::int64_t{item_.block} * arguments.layout.tile_query + row;
     store_four<Format, Lanes>(arguments.output.data, row_place(arguments.output, at_.batch, at_.head, query), column,
                               static_cast<std::int32_t>(arguments.value_dim), value);
@@ -212,8 +236,12 @@ class RowDeltas {
 
   WEFT_DEVICE void sum() {
     lanes_.run([&](int thread) {
-      unroll<kRounds>(
-          [&](auto round) { sums_[round][thread] = sum_of_lane(query_of(thread, round), thread % kLanes); });
+      if (is_aligned_ && call_.attention.value_dim == kLanes * kChunk<Format>) {
+        sum_chunks(thread);
+      } else {
+        unroll<kRounds>(
+            [&](auto round) { sums_[round][thread] = sum_of_lane(query_of(thread, round), thread % kLanes); });
+      }
     });
     unroll<kRounds>([&](auto round) {
       unroll<3>([&](auto bit) {
@@ -241,6 +269,21 @@ class RowDeltas {
   WEFT_DEVICE std::int64_t length() const { return call_.attention.query_length; }
   WEFT_DEVICE std::int64_t query_of(int thread, int round) const {
     return std::int64_t{at_.item} * kRows + round * kBetween + thread / kLanes;
+  }
+
+  /// Rows of eight chunks of sixteen bytes: one a thread, of all rounds under way together.
+  WEFT_DEVICE void sum_chunks(int thread) {
+    const Input& gradient = call_.gradients.output_gradient;
+    const Output& output = call_.attention.output;
+    const int column = thread % kLanes * kChunk<Format>;
+    Sixteen left[kRounds];
+    Sixteen right[kRounds];
+    unroll<kRounds>([&](auto round) {
+      const std::int64_t query = query_of(thread, round) < length() ? query_of(thread, round) : length() - 1;
+      left[round] = sixteen(gradient.data, row_place(gradient, at_.batch, at_.head, query) + column);
+      right[round] = sixteen(output.data, row_place(output, at_.batch, at_.head, query) + column);
+    });
+    unroll<kRounds>([&](auto round) { sums_[round][thread] = dot_chunk(left[round], right[round], 0); });
   }
 
   /// Every eighth chunk of sixteen bytes of a row, from chunk `lane` on.
