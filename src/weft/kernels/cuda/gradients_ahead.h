@@ -92,8 +92,8 @@ class GradientAheadBlock {
     copy_own();
     const std::int32_t count = item_.end - item_.begin;
     if (count > 0) {
+      fill(list_.template first<kOwnsQueries>(item_), 0);
       list_.template read<kOwnsQueries>(item_, 0);
-      fill(0);
     }
     turn_states();
     WEFT_DEVICE_LOOP
@@ -138,8 +138,7 @@ class GradientAheadBlock {
   }
 
   /// Begins to copy the slices of a block, and to read what is known of its queries.
-  WEFT_DEVICE void fill(std::int32_t number) {
-    const MetBlock met = list_.at(number);
+  WEFT_DEVICE void fill(const MetBlock& met, std::int32_t number) {
     const int to = pair_place(number);
     if (kIsPlain || (has_plain_rows() && met.there == kAllRows)) {
       met_first_.copy(met.block, 0, to);
@@ -171,7 +170,7 @@ class GradientAheadBlock {
   WEFT_DEVICE void fill_next(std::int32_t number, bool has_next) {
     if (has_next) {
       list_.template read<kOwnsQueries>(item_, number + 1);
-      fill(number + 1);
+      fill(list_.at(number + 1), number + 1);
     }
   }
   WEFT_DEVICE void add_block(std::int32_t number, bool has_next) {

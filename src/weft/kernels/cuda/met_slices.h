@@ -39,6 +39,17 @@ class MetList {
   WEFT_DEVICE MetList(Lanes& lanes, const DeviceCall& call, const Place& at, int place)
       : lanes_(lanes), call_(call), at_(at), place_(place) {}
 
+  /// The first block of an item, for its copies, which need no list and not its kind.
+  template <bool kOwnsQueries>
+  WEFT_DEVICE MetBlock first(const WorkItem& item) const {
+    if constexpr (kOwnsQueries) {
+      const std::int32_t block = call_.attention.layout.key_block[item.begin];
+      return {block, 0, keys_there(call_, at_.batch, block)};
+    } else {
+      const std::int32_t block = call_.gradients.transpose.query_block[item.begin];
+      return {block, 0, queries_there(call_, block)};
+    }
+  }
   /// Block `number` of an item comes next, from 0 on: a barrier at some of them.
   template <bool kOwnsQueries>
   WEFT_DEVICE void read(const WorkItem& item, std::int32_t number) {
