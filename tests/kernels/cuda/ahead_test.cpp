@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The passes that multiply slices of shared memory, on lanes that have such products: calls without terms, which are
-// the only ones that take that way; backwards those of narrow heads.
+// The passes that multiply slices of shared memory, on lanes that have such products: calls without terms but
+// dropout, which are the only ones that take that way; backwards those of narrow heads.
 #include <gtest/gtest.h>
 
 #include <cmath>
