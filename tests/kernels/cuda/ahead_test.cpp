@@ -76,8 +76,9 @@ TEST(CudaAhead, WholeSlices) {
 TEST(CudaAhead, ScoresThatRise) {
   auto call = plain_case<Float16Case>({1, 1, 1, 64, 320, 64, 64, {64, 64}}, seen_edges, DType::kFloat16);
   for (std::int64_t key = 0; key < 320; ++key) {
+    const std::int64_t factor = 1 + key / 64 * 4;
     for (std::int64_t column = 0; column < 64; ++column) {
-      call.key.set(0, 0, key, column, call.key.get(0, 0, key, column) * static_cast<double>(1 + key / 64 * 4));
+      call.key.set(0, 0, key, column, call.key.get(0, 0, key, column) * static_cast<double>(factor));
     }
   }
   expect_ahead(call, 1.0 / 1024);
