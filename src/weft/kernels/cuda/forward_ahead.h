@@ -29,15 +29,7 @@ class ForwardAheadBlock {
 
  public:
   WEFT_DEVICE ForwardAheadBlock(Lanes& lanes, const DeviceCall& call, const Place& at, const WorkItem& item)
-      : lanes_(lanes),
-        item_(item),
-        is_aligned_(call.is_aligned),
-        rows_(lanes, call, at, item),
-        query_(lanes, 0, rows_.queries()),
-        plain_blocks_(plain_key_blocks(call, Format::kColumns)),
-        keys_(lanes, call.attention.key, at, at.head / heads_of_key(call.attention)),
-        values_(lanes, call.attention.value, at, at.head / heads_of_key(call.attention)),
-        kept_(lanes, call, at) {}
+      : ForwardAheadBlock(lanes, call, at, item, key_head_of(call.attention, at.head)) {}
 
   /// Whether the block must run again, carefully.
   WEFT_DEVICE bool run() {
@@ -47,6 +39,18 @@ class ForwardAheadBlock {
   }
 
  private:
+  WEFT_DEVICE ForwardAheadBlock(Lanes& lanes, const DeviceCall& call, const Place& at, const WorkItem& item,
+                                std::int32_t key_head)
+      : lanes_(lanes),
+        item_(item),
+        is_aligned_(call.is_aligned),
+        rows_(lanes, call, at, item),
+        query_(lanes, 0, rows_.queries()),
+        plain_blocks_(plain_key_blocks(call, Format::kColumns)),
+        keys_(lanes, call.attention.key, at, key_head),
+        values_(lanes, call.attention.value, at, key_head),
+        kept_(lanes, call, at) {}
+
   /// The slices of keys of the first block; those of the next one and the values of the one before, and so on; the
   /// values of the last one.
   struct Copy {
@@ -80,12 +84,13 @@ class ForwardAheadBlock {
   WEFT_DEVICE void sum_blocks() {
     rows_.begin();
     if constexpr (kIsPlain) {
+      const KeyBlocks first = first_blocks();
       rows_.copy_plain_queries(query_.place(0));
-      sum_narrow();
+      sum_narrow(first);
     } else {
       query_.copy(is_aligned_);
       if (query_.slices() == 1) {
-        sum_narrow();
+        sum_narrow(first_blocks());
       } else {
         sum_wide();
       }
@@ -102,21 +107,32 @@ class ForwardAheadBlock {
     return index < item_.end ? KeyBlock{rows_.key_block(index), rows_.kind(index)} : KeyBlock{0, 0};
   }
 
+  /// Three that follow each other: what is copied next is known before.
+  struct KeyBlocks {
+    KeyBlock now;
+    KeyBlock next;
+    KeyBlock later;
+  };
+  WEFT_DEVICE KeyBlocks first_blocks() const {
+    return {key_block(item_.begin), key_block(item_.begin + 1), key_block(item_.begin + 2)};
+  }
+
   /// Where keys are one slice. Two places for keys and two for values: while the keys of a block and the values of the
   /// one before are multiplied, the next of both are copied.
-  WEFT_DEVICE void sum_narrow() {
+  WEFT_DEVICE void sum_narrow(const KeyBlocks& first) {
     if (item_.begin >= item_.end) {
       return;
     }
-    KeyBlock now = key_block(item_.begin);
-    KeyBlock next = key_block(item_.begin + 1);
-    KeyBlock later = key_block(item_.begin + 2);
+    KeyBlock now = first.now;
+    KeyBlock next = first.next;
+    KeyBlock later = first.later;
     copy(now.block, true, key_place(0));
+    copy_bits(now, 0);
     lanes_.commit();
     await_copies();
     begin_scores_of(0, key_place(0), false);
     copy_next(item_.begin, now, next);
-    Met met = meet_block(item_.begin, now);
+    Met met = meet_narrow_block(item_.begin, now);
     lanes_.template wait_products<0>(scores_);
     weigh(met);
     WEFT_DEVICE_LOOP
@@ -128,7 +144,7 @@ class ForwardAheadBlock {
       begin_values(value_place(index - item_.begin - 1));
       copy_next(index, now, next);
       later = key_block(index + 2);
-      met = meet_block(index, now);  // what it reads comes while products are under way
+      met = meet_narrow_block(index, now);  // what it reads comes while products are under way
       lanes_.template wait_products<1>(scores_);
       weigh(met);
     }
@@ -148,6 +164,7 @@ class ForwardAheadBlock {
   WEFT_DEVICE void copy_next(std::int32_t index, const KeyBlock& now, const KeyBlock& next) {
     if (index + 1 < item_.end) {
       copy(next.block, true, key_place(index + 1 - item_.begin));
+      copy_bits(next, index + 1 - item_.begin);
     }
     copy(now.block, false, value_place(index - item_.begin));
     lanes_.commit();
@@ -188,12 +205,27 @@ class ForwardAheadBlock {
     lanes_.template wait_products<0>(rows_.output[0]);
   }
 
+  /// Of plain calls: begins to copy the bits of a block that is not full, so that nobody waits for them.
+  WEFT_DEVICE void copy_bits(const KeyBlock& of, std::int32_t at) {
+    if constexpr (kIsPlain) {
+      if (!pattern::is_full(of.kind)) {
+        rows_.copy_bits(of.kind, bits_place(at));
+      }
+    }
+  }
+  WEFT_DEVICE int bits_place(std::int32_t at) const {
+    return ring_place<Format>(1) + kRingSlots * kSliceBytes + (at & 1) * kBitsBytes;
+  }
+  WEFT_DEVICE Met meet_narrow_block(std::int32_t index, const KeyBlock& of) {
+    if constexpr (kIsPlain) {
+      return pattern::is_full(of.kind) ? rows_.meet_whole_block()
+                                       : rows_.meet_partial_block(bits_place(index - item_.begin));
+    }
+    return meet_block(index, of);
+  }
   WEFT_DEVICE Met meet_block(std::int32_t index, const KeyBlock& of) {
     if constexpr (kHasDraws) {
       kept_.draw(rows_.first_query(), std::int64_t{of.block} * kSliceRows);
-    }
-    if constexpr (kIsPlain) {
-      return pattern::is_full(of.kind) ? rows_.meet_whole_block() : rows_.meet_partial_block(of.kind);
     }
     const bool is_whole = pattern::is_full(of.kind) && of.block < plain_blocks_;
     return is_whole ? rows_.meet_whole_block() : rows_.meet_block(index);

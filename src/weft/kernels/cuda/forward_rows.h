@@ -14,6 +14,9 @@ namespace weft::kernels::cuda {
 /// 256, which all formats have. Only without terms; with them what is subtracted is the greatest score.
 inline constexpr float kSlack = 8;
 
+/// Of the bits of a block: a word a row.
+inline constexpr int kBitsBytes = kSliceRows * 8;
+
 /// A thread's two rows.
 struct RowState {
   float maximum[2];  ///< what is subtracted from scores; in base 2 where there are no terms
@@ -83,11 +86,22 @@ class ForwardRows {
     met.is_whole = true;
     return met;
   }
-  /// One whose keys all are, of a kind that has bits.
-  WEFT_DEVICE Met meet_partial_block(std::int32_t kind) {
-    const std::uint64_t* const bits = call_.bits.rows + std::int64_t{kind} * kSliceRows;
+  /// Begins to copy the bits of a kind of blocks, kBitsBytes.
+  WEFT_DEVICE void copy_bits(std::int32_t kind, int to) {
+    const auto* const from = reinterpret_cast<const unsigned char*>(call_.bits.rows + std::int64_t{kind} * kSliceRows);
     lanes_.run([&](int thread) {
-      unroll<2>([&](auto row) { edges[thread].at[row] = bits[first_row_ + own_row(thread) + 8 * row]; });
+      if (thread < kBitsBytes / 16) {
+        lanes_.copy_async(thread, to + 16 * thread, from + 16 * thread, 16);
+      }
+    });
+  }
+  /// One whose keys all are, of which the bits are at `place`.
+  WEFT_DEVICE Met meet_partial_block(int place) {
+    lanes_.run([&](int thread) {
+      unroll<2>([&](auto row) {
+        const int from = place + (own_row(thread) + 8 * row) * 8;
+        edges[thread].at[row] = lanes_.template load_shared<std::uint64_t>(thread, from);
+      });
     });
     return {};
   }
@@ -129,12 +143,14 @@ class ForwardRows {
           raise_lazily(thread, row, maximum_[row][thread] * scale_);
         }
       });
+      float odd[2] = {0, 0};  // of odd columns: sums in two chains
       unroll<32>([&](auto at) {
         const int of_row = at % 4 / 2;
         float& score = scores[thread].at[at / 4][at % 4];
         score = weight_of(score, state_[thread].maximum[of_row]);
-        state_[thread].sum[of_row] += score;
+        (at % 2 == 0 ? state_[thread].sum : odd)[of_row] += score;
       });
+      unroll<2>([&](auto row) { state_[thread].sum[row] += odd[row]; });
       drop(thread, met, scores);
     });
   }
@@ -213,13 +229,16 @@ class ForwardRows {
       trace = kHasTerms ? trace + at[0] + at[1] : Lanes::multiply_add(at[0], at[1], trace);
     });
   }
-  /// Of a row, in two chains: an instruction waits for the one before.
+  /// Of a row, in four chains: an instruction waits for the one before.
   template <typename Row>
   WEFT_DEVICE static float greatest_of(const Scores& scores, Row row) {
-    float greatest[2] = {std::numeric_limits<float>::lowest(), std::numeric_limits<float>::lowest()};
-    unroll<16>(
-        [&](auto at) { greatest[at % 2] = Lanes::greater(greatest[at % 2], scores.at[at / 2][2 * row + at % 2]); });
-    return Lanes::greater(greatest[0], greatest[1]);
+    float greatest[4];
+    unroll<4>([&](auto at) { greatest[at] = scores.at[at / 2][2 * row + at % 2]; });
+    unroll<12>(
+        [&](auto at) { greatest[at % 4] = Lanes::greater(greatest[at % 4], scores.at[2 + at / 2][2 * row + at % 2]); });
+    const float first = Lanes::greater(greatest[0], greatest[1]);
+    const float second = Lanes::greater(greatest[2], greatest[3]);
+    return Lanes::greater(Lanes::greater(first, second), std::numeric_limits<float>::lowest());
   }
   WEFT_DEVICE void mask_scores(int thread, const Met& met, Scores& scores) {
     const std::uint64_t words[2] = {edges[thread].at[0] >> own_column(thread),
