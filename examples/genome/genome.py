@@ -47,11 +47,15 @@ def bases_of(path):
         return "".join(line.strip().upper() for line in lines if not line.startswith(">"))
 
 
+def parted(bases):
+    """(stretches that are held out, those to learn from)"""
+    stretches = [bases[begin:begin + STRETCH] for begin in range(0, len(bases), STRETCH)]
+    return stretches[HELD_OUT_OF - 1::HELD_OUT_OF], [stretch for number, stretch in enumerate(stretches) if number % HELD_OUT_OF != HELD_OUT_OF - 1]
+
+
 def split(bases, folder):
     """Writes train.txt and held_out/*.txt: plain bases, no line ends, so that a byte is a base; and the same as FASTA."""
-    stretches = [bases[begin:begin + STRETCH] for begin in range(0, len(bases), STRETCH)]
-    train = [stretch for number, stretch in enumerate(stretches) if number % HELD_OUT_OF != HELD_OUT_OF - 1]
-    kept = stretches[HELD_OUT_OF - 1::HELD_OUT_OF]
+    kept, train = parted(bases)
     held_out = folder / "held_out"
     held_out.mkdir(parents=True, exist_ok=True)
     (folder / "train.txt").write_text("".join(train) + "".join(train)[::-1].translate(COMPLEMENT))

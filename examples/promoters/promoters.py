@@ -9,10 +9,13 @@ Sequences become overlapping k-mers, as in DNABERT (Ji et al. 2021): every k bas
 fifths of the records; figures are of its last step, so nothing is chosen by what is held out. CNNProm (Umarov and Solovyev 2017) publishes
 sensitivity 0.95 and specificity 0.97 for the TATA promoters of Arabidopsis.
 
+With --pretrain GENOME the encoder first restores masked runs of tokens of that genome, on either strand, and knows nothing of promoters then.
+
     examples/promoters/promoters.py --promoters tata.fa --others non_prom.fa --out promoters [--seed 0]
     examples/promoters/promoters.py --promoters human_tata.txt --made dinucleotides --out human
 """
 import argparse
+import contextlib
 import itertools
 import json
 import pathlib
@@ -26,8 +29,10 @@ import programs  # noqa: E402
 import regions  # noqa: E402
 import sequences  # noqa: E402
 
+COMPLEMENT = str.maketrans("ACGTRYKMBVDH", "TGCAYRMKVBHD")
 BAYES = tuple(f"naive_bayes_{k}" for k in (2, 4, 6))
-RECIPE = {"kmer": 5, "epochs": 6, "layers": 2, "width": 128}
+RECIPE = {"kmer": 5, "epochs": 6, "layers": 2, "width": 128, "rate": 1e-3}
+PRETRAINING = {"steps": 3000, "batch": 64, "length": 250, "rate": 1e-3, "positions": 512}
 FIGURES = ("f1", "sensitivity", "specificity", "accuracy", "matthews", *BAYES)
 
 
@@ -40,6 +45,8 @@ def options():
     others.add_argument("--genome", type=pathlib.Path, help="FASTA: draw pieces that touch none of --regions, as many as there are promoters")
     others.add_argument("--made", choices=sorted(sequences.KINDS), help="make a negative of each promoter, parts of it drawn anew")
     parser.add_argument("--regions", type=pathlib.Path, help="BED of the promoters in --genome")
+    parser.add_argument("--pretrain", type=pathlib.Path, help="FASTA: a genome whose masked tokens the encoder restores before it learns promoters")
+    parser.add_argument("--rate", type=float, default=RECIPE["rate"], help="learning rate")
     parser.add_argument("--out", type=pathlib.Path, required=True, help="folder for tables, models, runs and results")
     parser.add_argument("--kmer", type=int, default=RECIPE["kmer"], help="bases a token")
     parser.add_argument("--folds", type=int, default=5)
@@ -50,9 +57,30 @@ def options():
     return parser.parse_args()
 
 
+class Programs:
+    """Runs `weft` where it stands; the tables of examples/science have a world in its place, which knows devices and limits."""
+
+    def __init__(self, program):
+        self.program = program
+
+    @contextlib.contextmanager
+    def making(self, path):
+        """Whether `path` is missing."""
+        yield not path.exists()
+
+    def weft(self, *arguments):
+        return programs.weft(self.program, *arguments)
+
+    def trained(self, run, *flags):
+        return programs.trained(self.program, run, *flags)
+
+
+def kmers(bases, kmer):
+    return " ".join(bases[begin:begin + kmer] for begin in range(len(bases) - kmer + 1))
+
+
 def write_table(path, found, kmer):
-    rows = (" ".join(each.bases[begin:begin + kmer] for begin in range(len(each.bases) - kmer + 1)) + f"\t{each.label}\n" for each in found)
-    path.write_text("text\tlabel\n" + "".join(rows))
+    path.write_text("text\tlabel\n" + "".join(f"{kmers(each.bases, kmer)}\t{each.label}\n" for each in found))
     return path
 
 
@@ -66,16 +94,52 @@ def write_tokenizer(folder, kmer):
     return folder
 
 
-def trained_figures(chosen, learned, scored):
-    """A model that learned from the one, scored on the other. What it makes is in chosen.out; a run that was stopped goes on."""
+def genome_lines(genome, kmer, length):
+    """Lines of tokens that cover every chromosome of {name: bases} once, every second one on the other strand."""
+    for bases in genome.values():
+        for number, begin in enumerate(range(0, len(bases) - kmer + 1, length)):
+            piece = bases[begin:begin + length + kmer - 1]
+            yield kmers(piece[::-1].translate(COMPLEMENT) if number % 2 else piece, kmer) + "\n"
+
+
+def fresh(chosen, folder, positions, program):
+    """A small encoder with random weights, over tokens of chosen.kmer bases."""
+    with program.making(folder / "model"):
+        folder.mkdir(parents=True, exist_ok=True)
+        return programs.small_encoder(chosen, folder / "model", "bert", write_tokenizer(folder / "tokenizer", chosen.kmer), positions)
+
+
+def pretrained(chosen, program):
+    """The encoder after it restored masked runs of the genome, as DNABERT learns (a token alone stands in its neighbours)."""
+    folder = chosen.pretraining
+    model, text = fresh(chosen, folder, PRETRAINING["positions"], program), folder / "genome.txt"
+    with program.making(text) as is_missing:
+        if is_missing:
+            part = text.with_suffix(".part")
+            part.write_text("".join(genome_lines(regions.chromosomes(chosen.pretrain), chosen.kmer, PRETRAINING["length"])))
+            part.replace(text)
+    run = folder / "run"
+    program.trained(run, "--task", "mlm", "--model", model, "--train-text", text, "--context", PRETRAINING["length"], "--masking", "spans",
+                    "--mask-probability", 0.15, "--learning-rate", PRETRAINING["rate"], "--batch-size", PRETRAINING["batch"],
+                    "--steps", PRETRAINING["steps"], "--seed", chosen.seed)
+    return run
+
+
+def trained_figures(chosen, learned, scored, program=None):
+    """A model that learned from the one, scored on the other. What it makes is in chosen.out; a run that was stopped goes on. With chosen.pretraining, a
+    folder, it begins with what it learned of chosen.pretrain there."""
+    program = program or Programs(chosen.weft)
     chosen.out.mkdir(parents=True, exist_ok=True)
     tables = [write_table(chosen.out / f"{name}.tsv", found, chosen.kmer) for name, found in (("learned", learned), ("scored", scored))]
     longest = 2 + max(len(each.bases) for each in (*learned, *scored))
-    model = programs.small_encoder(chosen, chosen.out / "model", "bert", write_tokenizer(chosen.out / "tokenizer", chosen.kmer), longest)
+    if getattr(chosen, "pretraining", None):
+        model = pretrained(chosen, program)
+    else:
+        model = fresh(chosen, chosen.out, longest, program)
     run = chosen.out / "run"
-    programs.trained(chosen.weft, run, "--task", "classify", "--model", model, "--train-data", tables[0], "--learning-rate", 1e-3,
-                     "--epochs", chosen.epochs, "--seed", chosen.seed)
-    found = programs.weft(chosen.weft, "eval", run, "--task", "classify", "--data", tables[1])
+    program.trained(run, "--task", "classify", "--model", model, "--train-data", tables[0], "--learning-rate", chosen.rate,
+                    "--epochs", chosen.epochs, "--seed", chosen.seed)
+    found = program.weft("eval", run, "--task", "classify", "--data", tables[1])
     recall = {label["label"]: label["recall"] for label in found["labels"]}
     return {"f1": found["f1"], "sensitivity": recall["1"], "specificity": recall["0"], "accuracy": found["accuracy"], "matthews": found["matthews"]}
 
@@ -119,7 +183,7 @@ def checked_folds(chosen, found):
 
 def keep_settings(chosen):
     """Runs in --out go on, so that they must be of the same settings; SystemExit where they are of others. Each seed has folders of its own."""
-    said = {name: str(value) for name, value in vars(chosen).items() if name not in ("weft", "out", "seed")}
+    said = {name: str(value) for name, value in vars(chosen).items() if name not in ("weft", "out", "seed", "pretraining")}
     path = chosen.out / "settings.json"
     chosen.out.mkdir(parents=True, exist_ok=True)
     if path.exists() and json.loads(path.read_text()) != said:
@@ -137,6 +201,7 @@ def main():
     for fold, scored in enumerate(parts):
         learned = [each for number, part in enumerate(parts) if number != fold for each in part]
         chosen.out = out / f"fold-{chosen.seed}-{fold}"
+        chosen.pretraining = out / f"pretraining-{chosen.seed}" if chosen.pretrain else None
         counted = bayes_figures(learned, scored)
         folds.append(trained_figures(chosen, learned, scored) | {f"naive_bayes_{k}": f1 for k, f1 in counted.items()})
         print(json.dumps({"fold": fold} | folds[-1]), flush=True)

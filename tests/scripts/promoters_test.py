@@ -15,9 +15,11 @@ import unittest
 ROOT = pathlib.Path(os.environ.get("WEFT_SOURCE_DIR", pathlib.Path(__file__).resolve().parents[2]))
 sys.path[:0] = [str(ROOT / "examples/promoters"), str(ROOT / "examples/science")]
 
+import chosen  # noqa: E402
 import naive_bayes  # noqa: E402
 import promoters  # noqa: E402
 import regions  # noqa: E402
+import science  # noqa: E402
 import sequences  # noqa: E402
 
 
@@ -83,6 +85,76 @@ class SettingsTest(unittest.TestCase):
                 promoters.keep_settings(types.SimpleNamespace(out=out, weft="weft", made="uniform", seed=seed))
             with self.assertRaisesRegex(SystemExit, "other settings"):
                 promoters.keep_settings(types.SimpleNamespace(out=out, weft="weft", made="dinucleotides", seed=0))
+
+
+class PretrainingTest(unittest.TestCase):
+    def test_lines_cover_the_genome_once(self):
+        bases = any_bases(random.Random(9), 1003)
+        lines = list(promoters.genome_lines({"one": bases}, 5, 250))
+        self.assertEqual(len(lines), 4)
+        tokens = [line.split() for line in lines]
+        self.assertEqual(sum(map(len, tokens)), 1003 - 4)
+        self.assertEqual(tokens[0], [bases[begin:begin + 5] for begin in range(250)])
+        other = [token[::-1].translate(promoters.COMPLEMENT) for token in reversed(tokens[1])]
+        self.assertEqual(other, [bases[begin:begin + 5] for begin in range(250, 500)])
+        self.assertEqual(list(promoters.genome_lines({"short": "ACG"}, 5, 250)), [])
+
+    def test_promoters_begin_with_what_was_learned(self):
+        """The genome is read once for all folds of a seed."""
+        asked = []
+
+        class Told(promoters.Programs):
+            def weft(self, *arguments):
+                return {"f1": 1.0, "accuracy": 1.0, "matthews": 1.0, "labels": [{"label": "0", "recall": 1.0}, {"label": "1", "recall": 0.5}]}
+
+            def trained(self, run, *flags):
+                asked.append((run.name, list(map(str, flags))))
+
+        with tempfile.TemporaryDirectory(prefix="weft-promoters-") as folder:
+            folder = pathlib.Path(folder)
+            (folder / "genome.fa").write_text(">one\n" + any_bases(random.Random(9), 600) + "\n")
+            found = sequences.examples(["ACGT" * 20, "GGCA" * 20], None, "uniform", 0)
+            chosen = types.SimpleNamespace(weft="weft", out=folder / "fold", seed=0, pretrain=folder / "genome.fa", pretraining=folder / "pretraining",
+                                           **promoters.RECIPE)
+            (folder / "pretraining/model").mkdir(parents=True)
+            figures = promoters.trained_figures(chosen, found, found, Told("weft"))
+            self.assertTrue((folder / "pretraining/genome.txt").exists())
+        self.assertEqual((figures["sensitivity"], figures["specificity"]), (0.5, 1.0))
+        self.assertEqual([flags[:2] for _, flags in asked], [["--task", "mlm"], ["--task", "classify"]])
+        self.assertIn("spans", asked[0][1])
+        self.assertEqual(asked[1][1][3], str(folder / "pretraining/run"))
+
+
+class RecipesTest(unittest.TestCase):
+    def lines(self, values):
+        return [{"cell": {"organism": organism, "kmer": kmer}, "seed": seed, "figures": {"f1": f1 + seed / 100}}
+                for organism, recipes in values.items() for kmer, f1 in recipes.items() for seed in (0, 1)]
+
+    def test_an_organism_has_no_part_in_its_choice(self):
+        lines = self.lines({"a": {3: 0.9, 5: 0.5}, "b": {3: 0.6, 5: 0.7}, "c": {3: 0.6, 5: 0.8}})
+        rows = {row[0]: row[1:] for row in chosen.chosen_elsewhere(chosen.means_of(lines))}
+        self.assertEqual((rows["a"][0], rows["a"][2]), ("kmer 5", "kmer 3"))
+        self.assertAlmostEqual(rows["a"][1], 0.505)
+        self.assertEqual((rows["b"][0], rows["c"][0]), ("kmer 3", "kmer 3"))
+        self.assertIn("| a | kmer 5 | 0.5050 | kmer 3 | 0.9050 |", chosen.table(chosen.chosen_elsewhere(chosen.means_of(lines))))
+
+    def test_a_table_that_lacks_a_cell(self):
+        lines = self.lines({"a": {3: 0.9, 5: 0.5}, "b": {3: 0.6, 5: 0.7}})
+        for part in (lines[:-1], lines[:4], []):
+            with self.assertRaisesRegex(SystemExit, "compute what the table lacks"):
+                chosen.means_of(part)
+
+    def test_the_part_that_is_scored_later_is_not_touched(self):
+        recipes, organisms = science.load_table("promoter_recipes"), science.load_table("promoters")
+        with tempfile.TemporaryDirectory(prefix="weft-promoters-") as folder:
+            data, draw = pathlib.Path(folder), random.Random(6)
+            for path in organisms.GENOMIC["E. coli, genome"]:
+                (data / path).parent.mkdir(exist_ok=True)
+                (data / path).write_text("".join(f">{number}\n{any_bases(draw, 81)}\n" for number in range(40)))
+            learned, scored = recipes.split("E. coli, genome", 0, data)
+            all_learned, later = organisms.split("E. coli, genome", 0, data)
+        self.assertEqual(len(learned) + len(scored), len(all_learned))
+        self.assertFalse({each.bases for each in (*learned, *scored)} & {each.bases for each in later})
 
 
 class NaiveBayesTest(unittest.TestCase):

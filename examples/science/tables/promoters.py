@@ -4,8 +4,9 @@ chosen on a fifth of Arabidopsis (fold 0 of docs/results.md, by record), whose r
 
 Human and mouse come as promoters alone. Their negatives are made: parts redrawn from even letters, as DeePromoter does, and by the promoter's own
 dinucleotides. The first are told by counting letters; the second are what a claim about a model needs. `mouse to human` learns on one and is scored on
-the other. Arabidopsis and E. coli have sequences of the genome that are no promoters. A seed splits the records anew into five parts, of which one is
-scored; near copies, and a promoter with what was made of it, are in one part.
+the other. Arabidopsis and E. coli have sequences of the genome that are no promoters. A model `after E. coli` restored masked runs of its whole genome
+first, promoters and others alike. A seed splits the records anew into five parts, of which one is scored; near copies, and a promoter with what was
+made of it, are in one part.
 """
 import functools
 import pathlib
@@ -20,13 +21,15 @@ import sequences  # noqa: E402
 
 CLAIM = "A model tells promoters from sequences with their own dinucleotides better than counts of short runs do, with one recipe for all organisms."
 FIGURE, BETTER, GROUP = "f1", "larger", "task"
+GENOME = "genomics/ecoli.fa.gz"
 HUMAN, MOUSE = "human_dna/human_tata.txt", "human_dna/mouse_tata.txt"
 GENOMIC = {"Arabidopsis, genome": ("genomics/Arabidopsis_tata.fa", "genomics/Arabidopsis_non_prom.fa"),
            "E. coli, genome": ("genomics/Ecoli_prom.fa", "genomics/Ecoli_non_prom.fa")}
 MADE = {f"{name}, {kind}": (learned, scored, kind) for kind in sequences.KINDS
         for name, learned, scored in (("human", HUMAN, HUMAN), ("mouse", MOUSE, MOUSE), ("mouse to human", MOUSE, HUMAN))}
-NEEDS = [HUMAN, MOUSE, *(path for pair in GENOMIC.values() for path in pair)]
-METHODS = ("2-mers", "4-mers", "6-mers", "model")
+NEEDS = [GENOME, HUMAN, MOUSE, *(path for pair in GENOMIC.values() for path in pair)]
+PRETRAINED = "model after E. coli"
+METHODS = ("2-mers", "4-mers", "6-mers", "model", PRETRAINED)
 FOLDS = 5
 
 
@@ -34,16 +37,21 @@ def cells():
     return [{"task": task, "method": method} for task in (*MADE, *GENOMIC) for method in METHODS]
 
 
+def parts_of(task, seed, data):
+    """The examples of one organism in FOLDS parts."""
+    if task in GENOMIC:
+        promoters, others = (sequences.read(data / path) for path in GENOMIC[task])
+        return sequences.folds(sequences.examples(promoters, others, None, seed), FOLDS, seed)
+    path, _, kind = MADE[task]
+    return sequences.folds(sequences.examples(sequences.read(data / path), None, kind, seed), FOLDS, seed)
+
+
 @functools.lru_cache(maxsize=1)
 def split(task, seed, data):
     """(examples to learn from, examples that are scored)"""
-    if task in GENOMIC:
-        promoters, others = (sequences.read(data / path) for path in GENOMIC[task])
-        parts = sequences.folds(sequences.examples(promoters, others, None, seed), FOLDS, seed)
-        return [example for part in parts[1:] for example in part], parts[0]
-    learned, scored, kind = MADE[task]
+    learned, scored, kind = MADE.get(task, ("", "", None))
     if learned == scored:
-        parts = sequences.folds(sequences.examples(sequences.read(data / learned), None, kind, seed), FOLDS, seed)
+        parts = parts_of(task, seed, data)
         return [example for part in parts[1:] for example in part], parts[0]
     learned, scored = sequences.read(data / learned), sequences.read(data / scored)
     groups = sequences.near_copies([*learned, *scored])
@@ -54,9 +62,11 @@ def split(task, seed, data):
 
 def run(cell, seed, world):
     learned, scored = split(cell["task"], seed, world.data)
-    if cell["method"] != "model":
+    if cell["method"].endswith("-mers"):
         bayes = naive_bayes.NaiveBayes(int(cell["method"][0]), [each.bases for each in learned], [each.label for each in learned])
         return naive_bayes.figures([bayes.predict(each.bases) for each in scored], [each.label for each in scored]) | {"scored": len(scored)}
-    name = cell["task"].replace(", ", "-").replace(" ", "-")
+    name = (cell["task"] + (", " + cell["method"] if cell["method"] != "model" else "")).replace(", ", "-").replace(" ", "-")
     chosen = types.SimpleNamespace(weft=world.weft_program, out=world.folder / f"{name}-{seed}", **recipe.RECIPE, seed=seed)
-    return recipe.trained_figures(chosen, learned, scored) | {"scored": len(scored)}
+    if cell["method"] == PRETRAINED:
+        chosen.pretrain, chosen.pretraining = world.data / GENOME, world.folder / f"pretraining-{seed}"
+    return recipe.trained_figures(chosen, learned, scored, world) | {"scored": len(scored)}

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Masked pieces of E. coli by how much is read around them, as BigBird's figure 8 (Zaheer et al. 2020) asks it: the share of masked pieces that a model
+restores when it reads 256 to 4,096 pieces at once.
+
+Every row is asked for the same pieces: 10% of each stretch of 4,096 are masked together, and the stretch is cut afterwards. `own` learned with windows
+of the length that it reads, `cut` is the model of 4,096 given less. All models see as many pieces. `most frequent` always says the commonest piece of
+the held-out text. Every tenth stretch of 50,000 bases is held out; models learn from both strands of the others.
+"""
+import collections
+import json
+import pathlib
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "genome"))
+
+import genome as genomes  # noqa: E402
+
+CLAIM = "The more of a genome a model reads at once, the more masked pieces it restores, and a model cut short loses what it learned from far away."
+FIGURE, BETTER = "accuracy", "larger"
+GENOME = "genomics/ecoli.fa.gz"
+NEEDS = [GENOME]
+CONTEXTS = (256, 512, 1024, 2048, 4096)
+LONGEST = CONTEXTS[-1]
+VOCABULARY, MASKED = 4096, 0.1
+ATTENTION = "block(32, window(3) | random(3) | global(first=2))"
+PIECES_A_STEP, STEPS, LAYERS, WIDTH = 16384, 2000, 4, 128
+CONSTANT = "most frequent"
+
+
+def cells():
+    yield {"model": CONSTANT, "pieces": 0}
+    for context in CONTEXTS:
+        yield {"model": "own", "pieces": context}
+    for context in CONTEXTS[:-1]:
+        yield {"model": "cut", "pieces": context}
+
+
+def fixed(cell):
+    return cell["model"] == CONSTANT
+
+
+def fasta(stretches):
+    return "".join(f">stretch {number}\n{stretch}\n" for number, stretch in enumerate(stretches))
+
+
+def texts(world):
+    """(documents to learn from, held-out ones): lines of 500 to 1,000 bases."""
+    paths = {}
+    for part in ("learned", "held_out"):
+        paths[part] = world.folder / f"{part}.txt"
+        with world.making(paths[part]) as is_missing:
+            if is_missing:
+                kept, others = genomes.parted(genomes.bases_of(world.data / GENOME))
+                sequences = kept if part == "held_out" else [*others, *(stretch[::-1].translate(genomes.COMPLEMENT) for stretch in others)]
+                world.write(world.folder / f"{part}.fa", fasta(sequences))
+                world.weft("data", "genome", world.folder / f"{part}.fa", "--copies", 1, "--out", paths[part])
+    return paths["learned"], paths["held_out"]
+
+
+def tokenizer(world, text):
+    folder = world.folder / "tokenizer"
+    with world.making(folder) as is_missing:
+        if is_missing:
+            world.weft("tokenizer", "train", text, "--dna", "--vocabulary-size", VOCABULARY, "--out", folder)
+    return folder
+
+
+def commonest(world, held_out, pieces):
+    """The share of the commonest piece of a text."""
+    counts = collections.Counter()
+    for line in world.run("tokenize", pieces, "--file", held_out, "--no-special-tokens", "--json").splitlines():
+        for window in json.loads(line)["result"]:
+            counts.update(window["tokens"])
+    return max(counts.values()) / sum(counts.values())
+
+
+def run(cell, seed, world):
+    learned_from, held_out = texts(world)
+    pieces = tokenizer(world, learned_from)
+    if cell["model"] == CONSTANT:
+        return {"accuracy": commonest(world, held_out, pieces)}
+    context = LONGEST if cell["model"] == "cut" else cell["pieces"]
+    trained = world.folder / f"{context}-{seed}"
+    world.trained(trained, "--task", "mlm", "--tokenizer", pieces, "--train-text", learned_from, "--mask-probability", MASKED, "--attention", ATTENTION,
+                  "--context", context, "--batch-size", PIECES_A_STEP // context, "--layers", LAYERS, "--width", WIDTH, "--heads", 4,
+                  "--learning-rate", 1e-3, "--steps", STEPS, "--seed", seed)
+    found = world.weft("eval", trained, "--text", held_out, "--context", cell["pieces"], "--mask-window", LONGEST, "--mask-probability", MASKED)
+    return {"accuracy": found["masked_accuracy"], "nats": found["loss"], "masked": found["masked_tokens"]}
