@@ -56,9 +56,7 @@ class FusedBackward {
         queries_(arguments, gradients),
         key_width_(round_up(arguments.head_dim, Isa::kLanes)),
         value_width_(round_up(arguments.value_dim, Isa::kLanes)),
-        sums_(part_size(arguments)),
-        key_sums_(sums_.data()),
-        value_sums_(sums_.data() + kTile * key_width_),
+        sums_(kMostColumns * part_size(arguments)),
         probabilities_(kTile * kPanel),
         score_gradients_(kTile * kPanel),
         pairs_(Packer::kPairs ? kTile * kPanel : 1),
@@ -71,17 +69,33 @@ class FusedBackward {
            relative_.is_there();
   }
 
-  /// Writes the gradients of one block of keys and adds to the sums of the queries that see it. `blocks` are those of
-  /// its columns, counted over the heads that share it.
-  void run(const KeyPlace& place, const pattern::BlockRange& blocks, const BackwardSums& sums) noexcept {
-    clear();
-    add_blocks(place, blocks, sums);
-    store(place);
+  /// The most blocks of keys that go along their queries side by side, so that what is packed of the queries and their
+  /// sums come from memory once for all of them. Panels of pairs are half as large, and their runs bring more.
+  static constexpr std::int64_t kMostColumns = Packer::kPairs ? 1 : 4;
+
+  /// Writes the gradients of `count` neighbouring blocks of keys from `place` on, at most kMostColumns, and adds to the
+  /// sums of the queries that see them, in the order of the keys.
+  void run(const KeyPlace& place, std::int64_t count, const BackwardSums& sums) noexcept {
+    for (std::int64_t column = 0; column < count; ++column) {
+      go_to(column);
+      clear();
+    }
+    const std::int64_t group = arguments_.heads / arguments_.key_heads;
+    for (std::int64_t head = place.key_head * group; head < (place.key_head + 1) * group; ++head) {
+      add_columns(place, count, head, sums);
+    }
+    add_run();  // of one column: a run goes on from head to head
+    for (std::int64_t column = 0; column < count; ++column) {
+      go_to(column);
+      store({place.batch, place.key_head, place.key_block + column});
+    }
   }
 
-  /// The same for some of the blocks, with the gradients left in `part`: part_size() numbers.
+  /// The same of one block of keys for some of the blocks in its column, counted over the heads that share it; the
+  /// gradients are left in `part`: part_size() numbers.
   void run_part(const KeyPlace& place, const pattern::BlockRange& blocks, const BackwardSums& sums,
                 float* part) noexcept {
+    go_to(0);
     clear();
     add_blocks(place, blocks, sums);
     __builtin_memcpy(part, sums_.data(), static_cast<std::size_t>(part_size(arguments_)) * sizeof(float));
@@ -89,6 +103,7 @@ class FusedBackward {
 
   /// Writes the gradients of one block of keys from all of its parts, added in their order.
   void merge(const KeyPlace& place, const float* parts, std::int64_t count) noexcept {
+    go_to(0);
     clear();
     const std::int64_t size = part_size(arguments_);
     for (std::int64_t part = 0; part < count; ++part) {
@@ -104,8 +119,14 @@ class FusedBackward {
   }
 
  private:
+  // From here on, sums are those of a column of run().
+  void go_to(std::int64_t column) noexcept {
+    key_sums_ = sums_.data() + column * part_size(arguments_);
+    value_sums_ = key_sums_ + kTile * key_width_;
+  }
+
   void clear() noexcept {
-    __builtin_memset(sums_.data(), 0, static_cast<std::size_t>(part_size(arguments_)) * sizeof(float));
+    __builtin_memset(key_sums_, 0, static_cast<std::size_t>(part_size(arguments_)) * sizeof(float));
   }
 
   void add_blocks(const KeyPlace& place, const pattern::BlockRange& blocks, const BackwardSums& sums) noexcept {
@@ -125,6 +146,43 @@ class FusedBackward {
       before += column.count();
     }
     add_run();
+  }
+
+  // What the queries of one head add to `count` blocks of keys: in their order, each to all blocks that it sees.
+  void add_columns(const KeyPlace& place, std::int64_t count, std::int64_t head, const BackwardSums& sums) noexcept {
+    const pattern::TransposeView& transpose = gradients_.transpose;
+    pattern::BlockRange columns[kMostColumns];  // what is left of them
+    for (std::int64_t column = 0; column < count; ++column) {
+      columns[column] = transpose.column(arguments_.layout, place.batch, head, place.key_block + column);
+    }
+    for (std::int64_t next = next_query_block(columns, count); next >= 0; next = next_query_block(columns, count)) {
+      for (std::int64_t column = 0; column < count; ++column) {
+        std::int64_t& at = columns[column].begin;
+        if (at == columns[column].end || transpose.query_block[at] != next) {
+          continue;
+        }
+        go_to(column);
+        const std::int64_t key_block = place.key_block + column;
+        add_block({place.batch, head, next * arguments_.layout.tile_query}, key_block * kTile, transpose.block[at],
+                  keys_.get(place.batch, place.key_head, key_block), sums);
+        if (count > 1) {
+          add_run();
+        }
+        ++at;
+      }
+    }
+  }
+
+  // The first block of queries in what is left of columns; -1 where nothing is.
+  std::int64_t next_query_block(const pattern::BlockRange* columns, std::int64_t count) const noexcept {
+    std::int64_t next = -1;
+    for (std::int64_t column = 0; column < count; ++column) {
+      if (columns[column].count() > 0) {
+        const std::int64_t first = gradients_.transpose.query_block[columns[column].begin];
+        next = next < 0 ? first : smaller(next, first);
+      }
+    }
+    return next;
   }
 
   // `first` is the first query of the block.
@@ -411,9 +469,9 @@ class FusedBackward {
   QueryBlocks<Isa, Storage> queries_;
   std::int64_t key_width_;
   std::int64_t value_width_;
-  Buffer<Isa, float> sums_;             // dK, then dV
-  float* key_sums_;                     // [key][key_width_]
-  float* value_sums_;                   // [key][value_width_]
+  Buffer<Isa, float> sums_;             // of each column dK, then dV
+  float* key_sums_ = nullptr;           // [key][key_width_]
+  float* value_sums_ = nullptr;         // [key][value_width_]
   Buffer<Isa, float> probabilities_;    // S^T, then P^T: [key][kPanel]
   Buffer<Isa, float> score_gradients_;  // dP^T, then dS^T: [key][kPanel]
   Buffer<Isa, Unit> pairs_;             // dS^T by pairs of keys

@@ -111,8 +111,9 @@ class BackwardPass {
     }
     const std::int64_t head = place.head * group_;
     const BackwardSums sums = sums_of(own, place, distances_.of(place.batch, head), relative_.of(place.batch, head));
-    for (std::int64_t block = 0; block < arguments_.layout.key_blocks; ++block) {
-      backward.run({place.batch, place.head, block}, blocks_of(place, block), sums);
+    constexpr std::int64_t kColumns = FusedBackward<Isa, Storage>::kMostColumns;
+    for (std::int64_t block = 0; block < arguments_.layout.key_blocks; block += kColumns) {
+      backward.run({place.batch, place.head, block}, smaller(kColumns, arguments_.layout.key_blocks - block), sums);
     }
     for (std::int64_t query = 0; query < group_ * arguments_.query_length; ++query) {
       store_query(place, query, &own, 1);
@@ -241,13 +242,26 @@ class BackwardPass {
     for (std::int64_t at = pieces.begin; at < pieces.end; ++at) {
       const WorkPiece piece = items.at(at);
       const KeyPlace keys{place.batch, place.head, piece.item};
-      const pattern::BlockRange blocks = blocks_of(place, piece.item);
       if (piece.is_whole()) {
-        backward.run(keys, blocks, sums);
+        const std::int64_t count = neighbours_from(items, at, pieces.end);
+        backward.run(keys, count, sums);
+        at += count - 1;
       } else if (piece.parts > 1) {
+        const pattern::BlockRange blocks = blocks_of(place, piece.item);
         backward.run_part(keys, piece.of(blocks), sums, parts + piece.slot * backward.part_size(arguments_));
       }
     }
+  }
+
+  // Whole items from `at` on that follow each other, as many as go together.
+  template <typename Items>
+  static std::int64_t neighbours_from(const Items& items, std::int64_t at, std::int64_t end) noexcept {
+    const std::int64_t most = smaller(FusedBackward<Isa, Storage>::kMostColumns, end - at);
+    std::int64_t count = 1;
+    while (count < most && items.at(at + count).is_whole()) {
+      ++count;
+    }
+    return count;
   }
 
   template <typename Items>
