@@ -125,7 +125,8 @@ def near_copies(sequences):
         shared = collections.Counter(other for run in runs for other in holders[run])
         for other, count in shared.items():
             if count >= COPY_SHARE * min(len(runs), len(sequences[other]) - COPY_LETTERS + 1):
-                parent[root(number)] = root(other)
+                low, high = sorted((root(number), root(other)))
+                parent[high] = low  # a group is its first sequence, in whichever order runs come out of their set
         for run in runs:
             holders[run].append(number)
     return [root(number) for number in range(len(sequences))]

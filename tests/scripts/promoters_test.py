@@ -61,6 +61,8 @@ class FoldsTest(unittest.TestCase):
         groups = sequences.near_copies(promoters)
         self.assertEqual(groups[:10], groups[40:])
         self.assertEqual(len(set(groups)), 40)
+        joined = sequences.near_copies([first[0], first[1], first[2][:100] + first[3][:100], first[3][:100] + first[0][:100] + first[1][:100]])
+        self.assertEqual(joined, [0, 0, 0, 0])  # the last one joins all others; a group is its first sequence
         found = sequences.examples(promoters, None, "uniform", 0)
         parts = sequences.folds(found, 5, 0)
         self.assertEqual(sorted(map(len, parts)), [20] * 5)

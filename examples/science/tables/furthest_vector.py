@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Small models that learn to find the furthest of n unit vectors, with full attention and with few edges: docs/theory/furthest-vector.md.
 
-The models are layers of attention and feed-forward in PyTorch over weft_attention. They see vectors in d = 16 dimensions in any order, and give one for
-each; its nearest vector of the text is the answer. `met` is the share of pairs that the graph lets meet in so many layers, `chance` 1 / n; both need no
-training. Where `met` is small no weights can help, where it is 1 the vectors have to pass through what a token can hold.
+The models are layers of attention and feed-forward in PyTorch over weft_attention. They see vectors in d = 16 dimensions in any order, each with a tag, a
+random vector that says nothing of it, and give one for each; its nearest tag of the text is the answer. Without tags a model needs no attention: it
+gives -u, and whoever looks for the nearest vector of the text does its work. `met` is the share of pairs that the graph lets meet in so many layers,
+`chance` 1 / n; both need no training. Where `met` is small no weights can help, where it is 1 the vectors have to pass through what a token can hold.
 """
 import importlib
 import pathlib
 import sys
 
-CLAIM = "Which vector is the furthest: full attention learns it in one layer, graphs of few edges do not learn what they could not know."
+CLAIM = "Whose tag does the furthest vector carry: full attention learns it in one layer, graphs of few edges do not learn what they could not know."
 FIGURE, BETTER, NEEDS, GROUP, APART = "right", "larger", [], "n", True
 WIDTH, MODEL, HEADS, BATCH, STEPS = 16, 64, 4, 16, 1500
 GRAPHS = {"full": "full", "window": "ring(8)", "global": "ring(8) | global(2)", "bigbird": "ring(8) | global(2) | random(4, seed=layer)"}
@@ -48,18 +49,19 @@ def make_model(torch, pattern, layers):
             rows = rows + self.join(mixed.transpose(1, 2).flatten(2))
             return rows + self.feed_forward(self.after(rows))
 
-    return torch.nn.Sequential(torch.nn.Linear(WIDTH, MODEL), *(Layer(number) for number in range(layers)), torch.nn.LayerNorm(MODEL),
+    return torch.nn.Sequential(torch.nn.Linear(2 * WIDTH, MODEL), *(Layer(number) for number in range(layers)), torch.nn.LayerNorm(MODEL),
                                torch.nn.Linear(MODEL, WIDTH))
 
 
 def texts(torch, count, generator, batch=BATCH):
-    """(vectors [B, n, d], which is the furthest of each [B, n])"""
-    vectors = torch.nn.functional.normalize(torch.randn(batch, count, WIDTH, generator=generator), dim=2)
-    return vectors, (vectors @ vectors.transpose(1, 2)).argmin(dim=2)
+    """(vectors and their tags [B, n, 2 d], which vector is the furthest from each [B, n])"""
+    vectors, tags = torch.nn.functional.normalize(torch.randn(2, batch, count, WIDTH, generator=generator), dim=3)
+    return torch.cat([vectors, tags], dim=2), (vectors @ vectors.transpose(1, 2)).argmin(dim=2)
 
 
-def scores(found, vectors):
-    return 8.0 * found @ vectors.transpose(1, 2)
+def scores(found, rows):
+    """Of each answer against the tags."""
+    return 8.0 * found @ rows[..., WIDTH:].transpose(1, 2)
 
 
 def run(cell, seed, world):
