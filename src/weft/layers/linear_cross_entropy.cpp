@@ -38,7 +38,7 @@ constexpr std::int64_t kScoresOfAPass = std::int64_t{1} << 16;
 
 /// The head as operands of products, made once for all chunks.
 struct Head {
-  at::Tensor weight;  // [V, D], operand form
+  at::Tensor weight;  // [V, D], operand form; with rows of zeros behind them where aligned() says so
   at::Tensor bias;    // [V] in the dtype of the sums
   at::ScalarType dtype;
   const Int8Weight* int8;  // in place of `weight`
@@ -47,13 +47,14 @@ struct Head {
 struct Chunk {
   at::Tensor hidden;   // [C, D], operand form
   at::Tensor scores;   // [C, V], rounded as a linear layer rounds its result; without the bias
+  at::Tensor aligned;  // their memory, with the columns of the zeros
   at::Tensor targets;  // [C, 1]
   at::Tensor teacher;  // [C, V], or undefined
 
   std::int64_t rows() const { return scores.size(0); }
   Chunk part(std::int64_t begin, std::int64_t count) const {
-    return {hidden.narrow(0, begin, count), scores.narrow(0, begin, count), targets.narrow(0, begin, count),
-            teacher.defined() ? teacher.narrow(0, begin, count) : teacher};
+    return {hidden.narrow(0, begin, count), scores.narrow(0, begin, count), aligned.narrow(0, begin, count),
+            targets.narrow(0, begin, count), teacher.defined() ? teacher.narrow(0, begin, count) : teacher};
   }
 };
 
@@ -65,16 +66,33 @@ at::ScalarType sum_dtype(const at::Tensor& hidden) {
   return hidden.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
 }
 
+/// `weight` in operand form. A GPU multiplies rows of 16-bit numbers slowly that do not begin at 16 bytes, as the
+/// scores of 50,265 ids do not: there rows of zeros follow to a multiple of 8.
+at::Tensor aligned(const at::Tensor& weight, at::ScalarType dtype) {
+  constexpr std::int64_t kAligned = 8;
+  const std::int64_t rows = weight.size(0);
+  const std::int64_t missing = (kAligned - rows % kAligned) % kAligned;
+  const bool is_short = dtype == at::kBFloat16 || dtype == at::kHalf;
+  if (missing == 0 || !is_short || attention::traits_of(weight.device().type()).works_in_parts) {
+    return operand(weight, dtype);
+  }
+  const at::Tensor result = at::empty({rows + missing, weight.size(1)}, weight.options().dtype(dtype));
+  result.narrow(0, 0, rows).copy_(weight);
+  result.narrow(0, rows, missing).zero_();
+  return result;
+}
+
 Head prepare(const HeadWeights& head, const at::Tensor& hidden, at::ScalarType dtype) {
-  return {head.int8 ? head.weight : operand(head.weight, dtype),
+  return {head.int8 ? head.weight : aligned(head.weight, dtype),
           head.bias.defined() ? head.bias.to(sum_dtype(hidden)) : head.bias, dtype, head.int8.get()};
 }
 
-Chunk score(const at::Tensor& hidden, const Head& head, const at::Tensor& labels) {
-  Chunk chunk{operand(hidden, head.dtype), {}, labels.unsqueeze(1), {}};
-  chunk.scores =
+Chunk score(const at::Tensor& hidden, const Head& head, std::int64_t ids, const at::Tensor& labels) {
+  Chunk chunk{operand(hidden, head.dtype), {}, {}, labels.unsqueeze(1), {}};
+  chunk.aligned =
       (head.int8 != nullptr ? head.int8->multiply(chunk.hidden, {}, {}) : at::mm(chunk.hidden, head.weight.t()))
           .to(head.dtype);
+  chunk.scores = chunk.aligned.size(1) == ids ? chunk.aligned : chunk.aligned.narrow(1, 0, ids);
   return chunk;
 }
 
@@ -206,12 +224,12 @@ void accumulate(Gradients& gradients, const Chunk& chunk, const Head& head, std:
   if (gradients.bias.defined()) {
     gradients.bias.add_(chunk.scores.sum(0, false, gradients.bias.scalar_type()));
   }
-  const at::Tensor rounded = operand(chunk.scores, head.dtype);
+  const at::Tensor rounded = operand(chunk.aligned, head.dtype);
   if (gradients.hidden.defined()) {
     gradients.hidden.narrow(0, begin, rounded.size(0)).copy_(at::mm(rounded, head.weight));
   }
   if (gradients.weight.defined()) {
-    gradients.weight.add_(at::mm(rounded.t(), chunk.hidden));
+    gradients.weight.add_(at::mm(rounded.t(), chunk.hidden).narrow(0, 0, chunk.scores.size(1)));
   }
 }
 
@@ -253,7 +271,7 @@ struct LossFunction : torch::autograd::Function<LossFunction> {
     const std::int64_t count = hidden.size(0);
     for (std::int64_t begin = 0; begin < count; begin += plan.chunk) {
       const std::int64_t rows = std::min(plan.chunk, count - begin);
-      Chunk part = score(hidden.narrow(0, begin, rows), head, labels.narrow(0, begin, rows));
+      Chunk part = score(hidden.narrow(0, begin, rows), head, weight.size(0), labels.narrow(0, begin, rows));
       if (plan.teacher != nullptr) {
         part.teacher = plan.teacher->scores(begin, rows);
         require(part.teacher.sizes() == part.scores.sizes(), "distill: the teacher has scores ", part.teacher.sizes(),
@@ -365,7 +383,7 @@ LabelScores linear_cross_entropy_each(const at::Tensor& hidden, const HeadWeight
   const std::int64_t step = chunk_size(chunk, head.outputs());
   for (std::int64_t begin = 0; begin < rows.size(0); begin += step) {
     const at::Tensor chosen = rows.narrow(0, begin, std::min(step, rows.size(0) - begin));
-    const Chunk part = score(hidden.index_select(0, chosen), prepared, labels.index_select(0, chosen));
+    const Chunk part = score(hidden.index_select(0, chosen), prepared, head.outputs(), labels.index_select(0, chosen));
     const at::Tensor logits = logits_of(part, prepared, sums);
     const at::Tensor log_sum = logits.logsumexp(1, true);
     scores.nats.index_copy_(0, chosen, log_sum.sub_(logits.gather(1, part.targets)).squeeze(1));
