@@ -136,7 +136,8 @@ at::Tensor NormImpl::of_sum(const at::Tensor& x, at::Tensor given) {
     return given;
   }
   // In place where no gradient needs what was given.
-  const bool in_place = !at::GradMode::is_enabled() && given.scalar_type() == x.scalar_type();
+  const bool in_place =
+      !at::GradMode::is_enabled() && given.scalar_type() == x.scalar_type() && given.sizes() == x.sizes();
   return forward(in_place ? given.add_(x) : x + given);
 }
 
