@@ -40,9 +40,9 @@ TEST(LabelGroups, AreNamedOneByOneOrByAPattern) {
   EXPECT_EQ(groups[0].labels, (std::vector<std::int64_t>{3}));
   EXPECT_EQ(groups[1].labels, (std::vector<std::int64_t>{1}));
   EXPECT_EQ(groups[2].labels, (std::vector<std::int64_t>{0, 2}));
-  EXPECT_EQ(groups[3].name, "all");
-  EXPECT_EQ(groups[3].labels, (std::vector<std::int64_t>{0, 1, 2, 3, 4}));
-  EXPECT_EQ(groups[4].labels, (std::vector<std::int64_t>{4})) << "a label's own name comes before what it matches";
+  EXPECT_EQ(groups[3].labels, (std::vector<std::int64_t>{4})) << "a label's own name comes before what it matches";
+  EXPECT_EQ(groups[4].name, "all");
+  EXPECT_EQ(groups[4].labels, (std::vector<std::int64_t>{0, 1, 2, 3, 4}));
 }
 
 TEST(LabelGroups, RefuseWhatNamesNoLabel) {
