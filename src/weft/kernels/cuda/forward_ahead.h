@@ -218,17 +218,23 @@ class ForwardAheadBlock {
   }
   WEFT_DEVICE Met meet_narrow_block(std::int32_t index, const KeyBlock& of) {
     if constexpr (kIsPlain) {
+      draw(of);
       return pattern::is_full(of.kind) ? rows_.meet_whole_block()
                                        : rows_.meet_partial_block(bits_place(index - item_.begin));
     }
     return meet_block(index, of);
   }
   WEFT_DEVICE Met meet_block(std::int32_t index, const KeyBlock& of) {
+    draw(of);
+    const bool is_whole = pattern::is_full(of.kind) && of.block < plain_blocks_;
+    return is_whole ? rows_.meet_whole_block() : rows_.meet_block(index);
+  }
+
+  /// What dropout keeps of a block.
+  WEFT_DEVICE void draw(const KeyBlock& of) {
     if constexpr (kHasDraws) {
       kept_.draw(rows_.first_query(), std::int64_t{of.block} * kSliceRows);
     }
-    const bool is_whole = pattern::is_full(of.kind) && of.block < plain_blocks_;
-    return is_whole ? rows_.meet_whole_block() : rows_.meet_block(index);
   }
 
   /// The softmax of a block whose scores are there. No product is under way when its weights are rounded: the compiler
