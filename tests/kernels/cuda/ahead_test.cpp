@@ -3,8 +3,12 @@
 // dropout, which are the only ones that take that way; backwards those of narrow heads.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <limits>
+#include <vector>
 
 #include "kernels/cuda/emulated_call.h"
 #include "kernels/exact_case.h"
@@ -12,14 +16,108 @@
 namespace weft::test {
 namespace {
 
+using kernels::AttentionArguments;
 using kernels::DType;
 
+// An array of 16-bit numbers without the gaps of a case, [batch, rows, heads, columns]: rows of 64 begin at multiples
+// of 16 bytes so, which calls whose slices are whole must have.
+class PackedRows {
+ public:
+  PackedRows(std::int64_t batch, std::int64_t heads, std::int64_t rows, std::int64_t columns)
+      : batch_(batch),
+        heads_(heads),
+        rows_(rows),
+        columns_(columns),
+        numbers_(static_cast<std::size_t>(batch * heads * rows * columns)) {}
+
+  kernels::Input taken(const kernels::Input& from) {
+    each_row(from, [&](const void* data, std::int64_t at, std::uint16_t* own) {
+      std::copy_n(static_cast<const std::uint16_t*>(data) + at, columns_, own);
+    });
+    return {numbers_.data(), rows_ * heads_ * columns_, columns_, heads_ * columns_};
+  }
+  kernels::Output room() { return {numbers_.data(), rows_ * heads_ * columns_, columns_, heads_ * columns_}; }
+  void give(const kernels::Output& to) {
+    each_row(to, [&](void* data, std::int64_t at, const std::uint16_t* own) {
+      std::copy_n(own, columns_, static_cast<std::uint16_t*>(data) + at);
+    });
+  }
+
+ private:
+  template <typename Pointer, typename Work>
+  void each_row(const kernels::Array4<Pointer>& array, const Work& work) {
+    for (std::int64_t row = 0; row < batch_ * heads_ * rows_; ++row) {
+      const std::int64_t batch = row / heads_ / rows_;
+      const std::int64_t head = row % heads_;
+      const std::int64_t of_head = row / heads_ % rows_;
+      work(array.data, batch * array.batch_stride + head * array.head_stride + of_head * array.row_stride,
+           numbers_.data() + row * columns_);
+    }
+  }
+
+  std::int64_t batch_;
+  std::int64_t heads_;
+  std::int64_t rows_;
+  std::int64_t columns_;
+  std::vector<std::uint16_t> numbers_;
+};
+
+// The arrays of a call, packed.
+struct PackedCall {
+  explicit PackedCall(const AttentionArguments& of)
+      : arguments(of),
+        query(of.batch, of.heads, of.query_length, of.head_dim),
+        key(of.batch, of.key_heads, of.key_length, of.head_dim),
+        value(of.batch, of.key_heads, of.key_length, of.value_dim),
+        output(of.batch, of.heads, of.query_length, of.value_dim) {
+    arguments.query = query.taken(of.query);
+    arguments.key = key.taken(of.key);
+    arguments.value = value.taken(of.value);
+    output.taken({of.output.data, of.output.batch_stride, of.output.head_stride, of.output.row_stride});
+    arguments.output = output.room();
+  }
+  AttentionArguments arguments;
+  PackedRows query;
+  PackedRows key;
+  PackedRows value;
+  PackedRows output;
+};
+
+kernels::Status run_packed_forward(const AttentionArguments& arguments, const ParallelFor& parallel) noexcept {
+  PackedCall packed(arguments);
+  const kernels::Status status = kEmulatedHopperKernels.forward(packed.arguments, parallel);
+  packed.output.give(arguments.output);
+  return status;
+}
+
+kernels::Status run_packed_backward(const AttentionArguments& arguments, const kernels::AttentionGradients& gradients,
+                                    const ParallelFor& parallel) noexcept {
+  PackedCall packed(arguments);
+  PackedRows incoming = packed.output;
+  PackedRows query = packed.query;
+  PackedRows key = packed.key;
+  PackedRows value = packed.value;
+  kernels::AttentionGradients given = gradients;
+  given.output_gradient = incoming.taken(gradients.output_gradient);
+  given.query_gradient = query.room();
+  given.key_gradient = key.room();
+  given.value_gradient = value.room();
+  const kernels::Status status = kEmulatedHopperKernels.backward(packed.arguments, given, parallel);
+  query.give(gradients.query_gradient);
+  key.give(gradients.key_gradient);
+  value.give(gradients.value_gradient);
+  return status;
+}
+
+constexpr kernels::FusedKernels kPackedHopperKernels{run_packed_forward, run_packed_backward, nullptr, nullptr,
+                                                     nullptr};
+
 template <typename Case>
-void expect_ahead(Case call, double bound) {
+void expect_ahead(Case call, double bound, const kernels::FusedKernels& kernels = kEmulatedHopperKernels) {
   Case plain = call;
   Float64Case exact = exact_case(call);
   exact.forward();
-  call.own = &kEmulatedHopperKernels;
+  call.own = &kernels;
   call.forward();
   expect_close(call.output, exact.output, bound, bound);
   expect_log_sum_exp(call, exact, 1e-5);
@@ -30,6 +128,14 @@ void expect_ahead(Case call, double bound) {
   exact.backward();
   call.backward();
   expect_gradients(call, exact, bound);
+}
+
+// The same, and with rows that have no gaps.
+template <typename Case>
+void expect_whole(const Case& call, double bound) {
+  expect_ahead(call, bound);
+  expect_ahead(call, bound, kPackedHopperKernels);
+  EXPECT_TRUE(emulated_copies_were_aligned());
 }
 
 template <typename Case>
@@ -60,14 +166,14 @@ TEST(CudaAhead, AllWidthsAndLengths) {
 // Calls of which nothing has to be asked while blocks are met: one block, two, three, five; full ones and partial ones.
 TEST(CudaAhead, WholeSlices) {
   for (const std::int64_t keys : {64, 128, 192, 320}) {
-    expect_ahead(plain_case<BFloat16Case>({2, 2, 1, 128, keys, 64, 128, {64, 64}}, seen_edges, DType::kBFloat16),
+    expect_whole(plain_case<BFloat16Case>({2, 2, 1, 128, keys, 64, 128, {64, 64}}, seen_edges, DType::kBFloat16),
                  1.0 / 128);
-    expect_ahead(plain_case<Float16Case>(
+    expect_whole(plain_case<Float16Case>(
                      {1, 2, 2, 64, keys, 64, 64, {64, 64}}, [](auto, auto, auto) { return 1; }, DType::kFloat16),
                  1.0 / 1024);
   }
   cut_emulated_parts(2);
-  expect_ahead(plain_case<BFloat16Case>({1, 2, 2, 128, 320, 64, 64, {64, 64}}, seen_edges, DType::kBFloat16),
+  expect_whole(plain_case<BFloat16Case>({1, 2, 2, 128, 320, 64, 64, {64, 64}}, seen_edges, DType::kBFloat16),
                1.0 / 128);
   cut_emulated_parts(kernels::cuda::kLongestPart);
 }
@@ -81,7 +187,7 @@ TEST(CudaAhead, ScoresThatRise) {
       call.key.set(0, 0, key, column, call.key.get(0, 0, key, column) * static_cast<double>(factor));
     }
   }
-  expect_ahead(call, 1.0 / 1024);
+  expect_whole(call, 1.0 / 1024);
 }
 
 TEST(CudaAhead, PaddingShortTilesAndRowsThatSeeNothing) {
@@ -102,15 +208,15 @@ TEST(CudaAhead, PartsOfALongRowAreJoined) {
 
 // Whole slices: full blocks, partial ones, a long item, shared keys.
 TEST(CudaAhead, WholeSlicesBothWays) {
-  expect_ahead(plain_case<BFloat16Case>({2, 2, 1, 128, 256, 64, 64, {64, 64}}, seen_edges, DType::kBFloat16),
+  expect_whole(plain_case<BFloat16Case>({2, 2, 1, 128, 256, 64, 64, {64, 64}}, seen_edges, DType::kBFloat16),
                1.0 / 128);
   cut_emulated_parts(64);
   const auto all = [](std::int64_t, std::int64_t, std::int64_t) { return 1; };
-  expect_ahead(plain_case<Float16Case>({1, 1, 1, 64, 2176, 64, 64, {64, 64}}, all, DType::kFloat16), 1.0 / 1024);
+  expect_whole(plain_case<Float16Case>({1, 1, 1, 64, 2176, 64, 64, {64, 64}}, all, DType::kFloat16), 1.0 / 1024);
   cut_emulated_parts(kernels::cuda::kLongestPart);
   auto call = plain_case<BFloat16Case>({1, 2, 2, 128, 192, 64, 64, {64, 64}}, seen_edges, DType::kBFloat16);
   call.dropout = {0.4F, 9, 1};
-  expect_ahead(call, 1.0 / 128);
+  expect_whole(call, 1.0 / 128);
 }
 
 // Each block draws again what it keeps.
@@ -129,6 +235,24 @@ TEST(CudaAhead, LongItems) {
   expect_ahead(plain_case<BFloat16Case>({1, 1, 1, 64, 2180, 16, 8, {64, 64}}, seen_edges, DType::kBFloat16), 1.0 / 128);
   expect_ahead(plain_case<Float16Case>({1, 1, 1, 2180, 64, 8, 16, {64, 64}}, seen_edges, DType::kFloat16), 1.0 / 1024);
   cut_emulated_parts(kernels::cuda::kLongestPart);
+}
+
+// A block that runs again is the one whose flag is set, also where the parts of a long row come first.
+TEST(CudaAhead, WholeSlicesRunAgain) {
+  const auto crossed = [](std::int64_t, std::int64_t query, std::int64_t key) {
+    return query < 2 || query / 64 == key / 64 ? 1 : 0;
+  };
+  auto call = plain_case<BFloat16Case>({1, 2, 2, 256, 256, 64, 64, {64, 64}}, crossed, DType::kBFloat16);
+  call.value.set(0, 1, 130, 3, std::numeric_limits<double>::quiet_NaN());
+  call.own = &kPackedHopperKernels;
+  cut_emulated_parts(2);
+  call.forward();
+  cut_emulated_parts(kernels::cuda::kLongestPart);
+  EXPECT_TRUE(emulated_copies_were_aligned());
+  for (std::int64_t row = 0; row < 512; ++row) {
+    const bool sees_it = row >= 256 && crossed(1, row - 256, 130) == 1;
+    EXPECT_EQ(std::isnan(call.output.get(0, row / 256, row % 256, 3)), sees_it) << row;
+  }
 }
 
 // What is not finite is computed again, carefully; what no edge reaches stays finite.
