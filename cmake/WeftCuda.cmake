@@ -12,6 +12,18 @@ endif()
 # Machine code for each, and no PTX: a driver does not compile anything at the first call. docs/cuda.md says which GPUs run which of them.
 # Whoever sets CMAKE_CUDA_ARCHITECTURES gets those instead, each by itself.
 set(WEFT_CUDA_ARCHITECTURES 80 90a 100 120 CACHE STRING "What libweft_cuda has machine code for; scripts/cuda/check-build has the same list")
+# Calls on a GPU of 9.0 go to kernels that are empty but in code for 9.0a. Other code that runs there (sm_90, or PTX that the driver compiles)
+# would leave results unwritten, and nobody would know.
+if(CMAKE_CUDA_ARCHITECTURES)
+  foreach(weft_architecture ${CMAKE_CUDA_ARCHITECTURES})
+    if(NOT weft_architecture MATCHES "^(8[0-9]-real|(90a|1[0-9][0-9][a-z]?)(-real|-virtual)?)$")
+      message(FATAL_ERROR "CMAKE_CUDA_ARCHITECTURES has ${weft_architecture}, expected such as 86-real, 90a-real or 120-real: what may run on a GPU "
+                          "of compute capability 9.0 must be code for 9.0a, so that 8.x comes without PTX.")
+    endif()
+  endforeach()
+elseif("90" IN_LIST WEFT_CUDA_ARCHITECTURES)
+  message(FATAL_ERROR "WEFT_CUDA_ARCHITECTURES has 90, expected 90a: what runs on a GPU of compute capability 9.0 must be code for 9.0a.")
+endif()
 set(weft_cuda_code "")
 if(NOT CMAKE_CUDA_ARCHITECTURES)
   set(CMAKE_CUDA_ARCHITECTURES OFF)
