@@ -57,6 +57,9 @@ def named_calls(is_small):
     length = 130 if is_small else 1000
     for dtype in ("bfloat16", "float16", "float32"):
         yield Call("window(64)", dtype, length=length)
+    if not is_small:  # whole slices, which have kernels of their own on Hopper: full blocks and others, shared keys, parts that are joined
+        for dropout in (0.0, 0.25):
+            yield Call("window(150) | global(2)", length=1280, batch=2, heads=4, key_heads=2, dropout=dropout)
     for dtype in ("bfloat16", "float32"):
         yield Call("window(64) | global(2)", dtype, length=length, dropout=0.25, batch=2)
     yield Call("window(64)", "float32", length=length, is_tf32=True)
