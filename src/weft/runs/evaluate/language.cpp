@@ -107,6 +107,8 @@ Json spans_json(const models::LanguageModel& model) {
 Json evaluate_own(const models::LanguageModel& model, const checkpoint::OpenedModel& opened,
                   const LanguageConfig& config, const training::EvaluateOptions& options) {
   const std::string run = opened.path().string();
+  require(config.mask_window == 0 || !model->config().is_decoder, option("mask_window"), " is for encoders, and ",
+          Quoted(run, 4096), " is a decoder");
   if (!config.images.empty()) {
     require(config.token_scores.empty() && config.context == 0, option("token_scores"), " and ", option("context"),
             " are not for pictures");
@@ -118,8 +120,6 @@ Json evaluate_own(const models::LanguageModel& model, const checkpoint::OpenedMo
   text::warn_of_small_vocabulary(*tokenizer, model->config().vocab_size, quote(run, 4096));
   const std::string text = text_of(config, run, *tokenizer);
   if (model->config().is_decoder) {
-    require(config.mask_window == 0, option("mask_window"), " is for encoders, and ", Quoted(run, 4096),
-            " is a decoder");
     return evaluate_decoder(model, *tokenizer, text, config, options);
   }
   require_no_token_scores(run, config);
