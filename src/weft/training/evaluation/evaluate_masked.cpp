@@ -33,16 +33,25 @@ Cut cut_of(const EvaluateOptions& options) {
   return {options.context, masked};
 }
 
+// What was masked together, for the windows that are cut out of it one after the other.
+struct Masked {
+  std::int64_t number = -1;
+  data::Batch tokens;
+};
+
 // A window of a text's ids, masked with those beside it.
-data::Batch masked_window(const MaskedScoring& scoring, const at::Tensor& ids, const Cut& cut, std::int64_t window) {
+data::Batch masked_window(const MaskedScoring& scoring, const at::Tensor& ids, const Cut& cut, std::int64_t window,
+                          Masked& last) {
   const std::int64_t begin = window * cut.context;
   const std::int64_t length = std::min(cut.context, ids.numel() - begin);
   const std::int64_t number = begin / cut.masked;
   const std::int64_t together = number * cut.masked;
-  const at::Tensor tokens = ids.narrow(0, together, std::min(cut.masked, ids.numel() - together)).unsqueeze(0);
-  const data::Batch all = scoring.mask(tokens, number);
-  const data::Batch own{all.input_ids.narrow(1, begin - together, length),
-                        all.labels.narrow(1, begin - together, length)};
+  if (last.number != number) {
+    const at::Tensor tokens = ids.narrow(0, together, std::min(cut.masked, ids.numel() - together)).unsqueeze(0);
+    last = {number, scoring.mask(tokens, number)};
+  }
+  const data::Batch own{last.tokens.input_ids.narrow(1, begin - together, length),
+                        last.tokens.labels.narrow(1, begin - together, length)};
   return scoring.frame ? scoring.frame(own) : own;
 }
 
@@ -51,8 +60,9 @@ data::Batch masked_windows(const MaskedScoring& scoring, const at::Tensor& ids, 
                            std::int64_t last) {
   std::vector<at::Tensor> inputs;
   std::vector<at::Tensor> labels;
+  Masked masked;
   for (std::int64_t window = first; window < last; ++window) {
-    const data::Batch row = masked_window(scoring, ids, cut, window);
+    const data::Batch row = masked_window(scoring, ids, cut, window, masked);
     inputs.push_back(row.input_ids);
     labels.push_back(row.labels);
   }
