@@ -160,6 +160,22 @@ TEST(RowNorms, SpoilTheirOwnRowOnly) {
   });
 }
 
+TEST(RowNorms, OfInfinityAreNaN) {
+  for_each_set([](kernels::InstructionSet isa) {
+    for (const bool is_root : {false, true}) {
+      NormCase<kernels::PlainStorage<float>> made(3, 40, is_root);
+      made.x[41] = std::numeric_limits<float>::infinity();
+      made.run(isa, true, true);
+      for (std::size_t at = 0; at < made.output.size(); ++at) {
+        EXPECT_EQ(std::isnan(made.output[at]), is_root ? at == 41 : at / 40 == 1) << at;
+        if (is_root && at / 40 == 1 && at != 41) {
+          EXPECT_EQ(made.output[at], made.bias[at - 40]);
+        }
+      }
+    }
+  });
+}
+
 TEST(RowNorms, TakeFloat32AndBFloat16WithVectors) {
   EXPECT_FALSE(kernels::norms_rows(kernels::InstructionSet::kScalar, kernels::DType::kFloat32, 40));
   EXPECT_FALSE(kernels::norms_rows(kernels::InstructionSet::kGeneric, kernels::DType::kFloat64, 40));

@@ -15,7 +15,8 @@ inline constexpr std::int64_t kMostNormWidth = 8192;
 /// For each row x [width], or x + added rounded to the dtype:
 ///   output = (x - mean) / sqrt(mean((x - mean)^2) + epsilon) weight + bias (Ba, Kiros and Hinton 2016),
 /// with `is_root` n weight + bias for n = x / sqrt(mean(x^2) + epsilon) rounded to the dtype (Zhang and Sennrich 2019).
-/// Sums are float32, and the mean is known before squares are summed. A row that holds NaN or infinity becomes NaN.
+/// Sums are float32, and the mean is known before squares are summed. A row that holds NaN becomes NaN. So does one
+/// that holds infinity; with `is_root` only the infinity does, and n is 0 beside it.
 struct RowNorm {
   DType dtype = DType::kFloat32;  ///< of all arrays; rows are contiguous
   bool is_root = false;
