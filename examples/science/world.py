@@ -17,8 +17,8 @@ import typing
 
 import programs
 
-# Commands that compute on a device; the others have no --device.
-ON_DEVICE = {"train", "eval", "profile", "translate"}
+# Commands of the tables that compute with a model; the others have no --device.
+ON_DEVICE = {"train", "eval", "profile", "translate", "answer"}
 
 
 @functools.cache

@@ -102,7 +102,8 @@ class SideBySideTest(unittest.TestCase):
         mine.run("score", "bleu")
         self.assertEqual(mine.where(), {"device": "cpu"})
         mine.run("train", "--steps", 1)
-        self.assertEqual(self.calls(), ["score bleu", "train --steps 1 --device cuda:3"])
+        mine.run("answer", "run")
+        self.assertEqual(self.calls(), ["score bleu", "train --steps 1 --device cuda:3", "answer run --device cuda:3"])
         self.assertTrue(mine.where()["device"].startswith("cuda:3"))
 
     def test_who_comes_first_in_the_list_computes_first(self):
