@@ -133,6 +133,9 @@ def trained_figures(chosen, learned, scored, program=None):
     tables = [write_table(chosen.out / f"{name}.tsv", found, chosen.kmer) for name, found in (("learned", learned), ("scored", scored))]
     longest = 2 + max(len(each.bases) for each in (*learned, *scored))
     if getattr(chosen, "pretraining", None):
+        most = PRETRAINING["positions"] + chosen.kmer - 1
+        if longest > most:
+            raise SystemExit(f"promoters: with --pretrain a sequence has at most {most - 2} bases, found one of {longest - 2}")
         model = pretrained(chosen, program)
     else:
         model = fresh(chosen, chosen.out, longest, program)

@@ -121,6 +121,9 @@ class PretrainingTest(unittest.TestCase):
             (folder / "pretraining/model").mkdir(parents=True)
             figures = promoters.trained_figures(chosen, found, found, Told("weft"))
             self.assertTrue((folder / "pretraining/genome.txt").exists())
+            long = sequences.examples(["ACGT" * 130], None, "uniform", 0)
+            with self.assertRaisesRegex(SystemExit, "at most 514 bases, found one of 520"):
+                promoters.trained_figures(chosen, long, long, Told("weft"))
         self.assertEqual((figures["sensitivity"], figures["specificity"]), (0.5, 1.0))
         self.assertEqual([flags[:2] for _, flags in asked], [["--task", "mlm"], ["--task", "classify"]])
         self.assertIn("spans", asked[0][1])
