@@ -16,7 +16,8 @@ A table is a module in examples/science/tables. It has
     cells()    the rows: a dict of settings each, of text and numbers
     run(cell, seed, world)   the figures of a row with one seed, a dict of numbers; world.py says what it may use
 and, where it wants others, SEEDS (how many, 3), fixed(cell), whether a row is the same with every seed and is computed once, GROUP, a
-setting within whose values alone rows are compared, and APART = True, whose cells are computed in a process of their own.
+setting within whose values alone rows are compared, and APART = True, whose cells are computed in a process of their own, by a Python with PyTorch:
+this one, or that of .venv.
 
 Every finished cell is one line of examples/science/results/TABLE.jsonl, with its seed, commit, machine, device, number format and seconds; commit the
 file. With --jobs a cell that fails or takes too long is named, and the others go on.
@@ -26,7 +27,7 @@ import collections
 import contextlib
 import datetime
 import fcntl
-import importlib
+import importlib.util
 import json
 import os
 import pathlib
@@ -118,7 +119,8 @@ def figures_of(cell, world):
     if not getattr(cell.table, "APART", False) or world is None:
         return cell.table.run(cell.settings, cell.seed, world)
     asked = json.dumps({"settings": cell.settings, "seed": cell.seed})
-    return json.loads(world.apart(sys.executable, __file__, cell.name, "--one", asked, "--weft", world.weft_program, "--data", world.data or ".",
+    python = sys.executable if importlib.util.find_spec("torch") else programs.ROOT / ".venv/bin/python3"
+    return json.loads(world.apart(python, __file__, cell.name, "--one", asked, "--weft", world.weft_program, "--data", world.data or ".",
                                   "--out", world.folder.parent, "--threads", world.threads, "--device", world.device))
 
 

@@ -10,6 +10,7 @@ import importlib
 import pathlib
 import sys
 
+ROOT = pathlib.Path(__file__).resolve().parents[3]
 CLAIM = "Whose tag does the furthest vector carry: full attention learns it in one layer, graphs of few edges do not learn what they could not know."
 FIGURE, BETTER, NEEDS, GROUP, APART = "right", "larger", [], "n", True
 WIDTH, MODEL, HEADS, BATCH, STEPS = 16, 64, 4, 16, 1500
@@ -65,7 +66,8 @@ def scores(found, rows):
 
 
 def run(cell, seed, world):
-    sys.path.append(str(pathlib.Path(world.weft_program).parent.parent / "python"))
+    sys.path += [str(pathlib.Path(world.weft_program).parent.parent / "python"), str(ROOT / "tests/python")]
+    importlib.import_module("cpu_torch")  # the PyTorch of .venv needs its help
     torch, numpy = importlib.import_module("torch"), importlib.import_module("numpy")
     torch.set_num_threads(world.threads)
     torch.manual_seed(seed)
