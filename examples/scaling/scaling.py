@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Fits the curves of fits.py to the runs of `make science TABLE=scaling`, foretells the runs that were held out, and draws a picture.
 
-    examples/scaling/scaling.py [--results examples/science/results/scaling.jsonl] [--plot scaling.svg]
+    .venv/bin/python3 examples/scaling/scaling.py [--results examples/science/results/scaling.jsonl] [--plot scaling.svg]
+
+It needs numpy, which the Python of .venv has.
 
 Each fit is there twice. With `all work` the parameters of a model are its operations for a byte, divided by 6: weights of the layers and of the head,
 and attention. With `layers` they are the weights of the layers alone, as Kaplan et al. 2020 count. Below a width of 64 the difference is large.
