@@ -92,6 +92,7 @@ TEST(RocAuc, MediansOfGroupsAreThoseOfAllPairs) {
     scores.push_back(known + static_cast<double>(random_below(random_bits(4, i), 12)));
   }
   std::vector<double> areas;
+  areas.reserve(7);
   for (std::int64_t label = 0; label < 7; ++label) {
     areas.push_back(area_of_pairs(truth, scores, kLabels, label).value());
   }
