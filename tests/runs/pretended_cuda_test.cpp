@@ -133,6 +133,7 @@ TEST(PretendedCuda, LossesOfLabelsAreThoseOfTheCpuInEachDtype) {
                                                at::randn({30}).to(dtype)};
       const auto computed_on = [&](c10::Device device) {
         std::vector<at::Tensor> leaves;
+        leaves.reserve(numbers.size());
         for (const at::Tensor& number : numbers) {
           leaves.push_back(number.to(device).detach().clone().requires_grad_());
         }
