@@ -185,9 +185,9 @@ void add_eval(CLI::App& parent) {
   add_example_flags(app, options->task.examples);
   app.add_option("--weights", options->weights,
                  "how linear layers and the tables of tokens keep their weights: stored as the model has them, or as "
-                 "int8 with a scale a row")
+                 "int8 with a scale a row (default stored)")
       ->check(one_of("--weights", {"stored", "int8"}))
-      ->capture_default_str()
+      ->option_text("stored|int8")
       ->group("Options");
   add_machine_flags(app, options->machine);
   add_json_flag(app, options->json);
