@@ -8,6 +8,7 @@ import json
 import pathlib
 import resource
 import subprocess
+import time
 
 from headline import long_texts
 
@@ -19,18 +20,30 @@ SHAPES = {"big_bird": ["--vocab-size", 50358], "longformer": ["--vocab-size", 50
 LENGTH = 4096
 
 
-class Context:
-    """What commands are run with, and what they said."""
+class NoTime(Exception):
+    """A command that would end too late: it is not begun."""
 
-    def __init__(self, weft, peer_python, threads, folder):
+
+class Context:
+    """What commands are run with, until when, and what they said."""
+
+    def __init__(self, weft, peer_python, threads, folder, seconds):
         self.weft, self.peer_python, self.threads, self.folder = weft, peer_python, threads, folder
+        self.end = time.monotonic() + seconds
         self.answers = {}
 
-    def json(self, command, limit):
-        """The last line of JSON that a command prints; it runs once."""
+    def time_for(self, expected_seconds):
+        """The seconds that are left; NoTime where they are fewer than a command is expected to take."""
+        left = self.end - time.monotonic()
+        if left < expected_seconds:
+            raise NoTime(f"{max(left, 0):.0f} s were left, and it takes about {expected_seconds:.0f}")
+        return left
+
+    def json(self, command, expected_seconds):
+        """The last line of JSON that a command prints; it runs once, and what it answered takes no time again."""
         key = tuple(map(str, command))
         if key not in self.answers:
-            self.answers[key] = self.run(key, limit)
+            self.answers[key] = self.run(key, self.time_for(expected_seconds))
         if isinstance(self.answers[key], str):
             raise RuntimeError(self.answers[key])
         return self.answers[key]
@@ -58,16 +71,17 @@ class Figure:
     name: str
     unit: str
     more_is_better: bool
-    expected_seconds: float
-    read: object  # (context, seconds left) -> number
+    read: object  # (context) -> number; NoTime where a command that it needs would end too late
     is_peer: bool = False
     needs_peers: bool = False  # a figure of Weft that counts only beside a peer's answer
 
-    def measure(self, context, left):
+    def measure(self, context):
         try:
-            return Measured(self, self.read(context, left))
-        except subprocess.TimeoutExpired:
-            return Measured(self, why=f"not run: it took longer than the {left:.0f} s that were left")
+            return Measured(self, self.read(context))
+        except NoTime as error:
+            return Measured(self, why=f"not run: {error}", no_time=True)
+        except subprocess.TimeoutExpired as error:
+            return Measured(self, why=f"not run: it took longer than the {error.timeout:.0f} s that were left", no_time=True)
         except RuntimeError as error:
             return Measured(self, why=f"not run: {error}")
         except subprocess.CalledProcessError as error:  # a directory that could not be made: the figures before it are kept
@@ -80,6 +94,7 @@ class Measured:
     figure: Figure
     value: float | None = None
     why: str = ""
+    no_time: bool = False  # not run because the time was over, which says nothing against an earlier figure
 
     def text(self):
         return self.why or f"{self.value:.4g} {self.figure.unit}"
@@ -89,24 +104,24 @@ def attention_figures():
     for dtype in ("float32", "bfloat16"):
         for name, pattern in PATTERNS.items():
             for field, what in (("efficiency", "forward"), ("forward_backward_efficiency", "both ways")):
-                def read(context, left, pattern=pattern, dtype=dtype, field=field):
+                def read(context, pattern=pattern, dtype=dtype, field=field):
                     return context.json([context.weft, "bench", "attention", "--pattern", pattern, "--length", LENGTH, "--dtype", dtype, "--backward",
-                                         "--rounds", 3, "--threads", context.threads, "--json"], left)[field]  # fmt: skip
-                yield Figure(f"attention {name} {dtype} {what}: efficiency", "of dense", True, 20, read)
+                                         "--rounds", 3, "--threads", context.threads, "--json"], 20)[field]  # fmt: skip
+                yield Figure(f"attention {name} {dtype} {what}: efficiency", "of dense", True, read)
 
 
-def model_read(family, dtype, field, *flags):
+def model_read(family, dtype, field, expected_seconds, *flags):
     own = ["--dtype", "float32", "--weights", "int8"] if dtype == "int8" else ["--dtype", dtype]
 
-    def read(context, left):
+    def read(context):
         command = [context.weft, "bench", "model", context.model(family), "--length", LENGTH, *own, "--repeats", 3, "--threads", context.threads]
-        return context.json([*command, *flags, "--json"], left)[field]
+        return context.json([*command, *flags, "--json"], expected_seconds)[field]
     return read
 
 
-def peer_read(family, dtype, task, field):
-    def read(context, left):
-        return context.json([context.peer_python, PEER, family, LENGTH, dtype, task, context.threads], left)[field]
+def peer_read(family, dtype, task, field, expected_seconds):
+    def read(context):
+        return context.json([context.peer_python, PEER, family, LENGTH, dtype, task, context.threads], expected_seconds)[field]
     return read
 
 
@@ -114,22 +129,22 @@ def model_figures():
     for family, dtype in (("big_bird", "bfloat16"), ("big_bird", "float32"), ("big_bird", "int8"), ("longformer", "bfloat16")):
         for field, unit in (("seconds", "s"), ("peak_gb", "GB")):
             name = f"{family} of {LENGTH:,} tokens, {dtype}: {'time' if unit == 's' else 'memory'}"
-            yield Figure(name, unit, False, 25, model_read(family, dtype, field))
+            yield Figure(name, unit, False, model_read(family, dtype, field, 25))
             if dtype != "int8":  # transformers has no int8 for a CPU
-                yield Figure(f"{name} of transformers", unit, False, 90, peer_read(family, dtype, "forward", field), True)
+                yield Figure(f"{name} of transformers", unit, False, peer_read(family, dtype, "forward", field, 90), True)
 
 
 def training_figures():
     for field, unit in (("seconds", "s"), ("peak_gb", "GB")):
         name = f"training step of big_bird, {LENGTH:,} tokens, bfloat16: {'time' if unit == 's' else 'memory'}"
-        yield Figure(name, unit, False, 60, model_read("big_bird", "bfloat16", field, "--train"))
-        yield Figure(f"{name} of transformers", unit, False, 240, peer_read("big_bird", "float32", "train", field), True)
+        yield Figure(name, unit, False, model_read("big_bird", "bfloat16", field, 60, "--train"))
+        yield Figure(f"{name} of transformers", unit, False, peer_read("big_bird", "float32", "train", field, 240), True)
 
 
-def start_seconds(context, left):
+def start_seconds(context):
     """Seconds of processor of a command that opens LibTorch and computes almost nothing; the least of five."""
     command = [context.weft, "bench", "attention", "--length", 1, "--heads", 1, "--head-dim", 8, "--rounds", 0, "--json"]
-    least = None
+    least, left = None, context.time_for(10)
     for _ in range(5):
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         subprocess.run(list(map(str, command)), check=True, capture_output=True, timeout=left)
@@ -140,16 +155,13 @@ def start_seconds(context, left):
 
 
 def start_figures():
-    yield Figure("start of a command with tensors, processor", "s", False, 10, start_seconds)
+    yield Figure("start of a command with tensors, processor", "s", False, start_seconds)
 
 
 def long_figures():
-    """The reference first: whatever differs from it is not timed."""
-    for length in long_texts.LENGTHS:
-        for program in sorted(long_texts.PROGRAMS, key=lambda name: name != long_texts.REFERENCE):
-            for field, (_, unit) in long_texts.FIELDS.items():
-                yield Figure(long_texts.figure_name(program, length, field), unit, False, long_texts.expected_seconds(program, length),
-                             long_texts.read(program, length, field), program in long_texts.PEERS, True)
+    for program, length in long_texts.rows():
+        for field, (_, unit) in long_texts.FIELDS.items():
+            yield Figure(long_texts.figure_name(program, length, field), unit, False, long_texts.read(program, length, field), program in long_texts.PEERS, True)
 
 
 MAKERS = {"attention": attention_figures, "models": model_figures, "training": training_figures, "start": start_figures, "long": long_figures}

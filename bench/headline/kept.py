@@ -43,8 +43,8 @@ class Store:
         return next(((run["figures"][figure.name], run) for run in reversed(self.runs) if figure.name in run["figures"]), None)
 
     def value(self, name, found):
-        """A figure of this run by its name, None where it was not run or was wrong; the last one that is kept where this run has no such figure."""
-        if name in found:
+        """A figure of this run by its name, None where it failed or was wrong; the last one that is kept where this run did not try it or had no time."""
+        if name in found and not found[name].no_time:
             return found[name].value
         return next((run["figures"][name] for run in reversed(self.runs) if name in run["figures"]), None)
 

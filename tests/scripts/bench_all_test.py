@@ -13,8 +13,8 @@ ROOT = pathlib.Path(os.environ.get("WEFT_SOURCE_DIR", pathlib.Path(__file__).res
 sys.path.insert(0, str(ROOT / "bench"))
 from headline import chart, figures, kept, long_texts  # noqa: E402
 
-TIME = figures.Figure("time of a model", "s", False, 1, lambda context, left: 2.0)
-RATE = figures.Figure("words a second", "1/s", True, 1, lambda context, left: 100.0)
+TIME = figures.Figure("time of a model", "s", False, lambda context: 2.0)
+RATE = figures.Figure("words a second", "1/s", True, lambda context: 100.0)
 
 
 def found(time, rate):
@@ -38,11 +38,11 @@ class BenchAllTest(unittest.TestCase):
         self.assertEqual(kept.Store("another", self.folder).fallen(found(9.0, 1.0)), [])
 
     def test_what_was_not_run_says_why_and_is_not_kept(self):
-        def fails(context, left):
+        def fails(context):
             raise RuntimeError("no such instruction")
 
-        figure = figures.Figure("time of int8", "s", False, 1, fails)
-        missing = {figure.name: figure.measure(None, 10)}
+        figure = figures.Figure("time of int8", "s", False, fails)
+        missing = {figure.name: figure.measure(None)}
         store = kept.Store("a-processor", self.folder)
         store.add(found(2.0, 100.0), "")
         self.assertIn("| time of int8 | not run: no such instruction |", store.table(missing))
@@ -57,8 +57,42 @@ class BenchAllTest(unittest.TestCase):
         self.assertFalse(any(figure.is_peer for figure in figures.all_figures(figures.GROUPS, False)))
         self.assertRegex(kept.processor(), r"^[a-z0-9.-]+-cores$")
 
+    def test_long_texts_have_the_reference_first_and_the_rarest_peer_last(self):
+        rows = long_texts.rows()
+        self.assertEqual(sorted(rows), sorted((program, length) for program in long_texts.PROGRAMS for length in long_texts.LENGTHS))
+        for length in long_texts.LENGTHS:
+            of_length = [program for program, other in rows if other == length]
+            self.assertEqual(of_length[0], long_texts.REFERENCE)
+            self.assertEqual(of_length[-3:], ["transformers bfloat16", "ONNX Runtime float32", "sentence-transformers float32"])
+
+    def test_what_is_answered_takes_no_time_again(self):
+        context = figures.Context("weft", "python3", 1, self.folder, 60)
+        command = [sys.executable, "-c", """print('{"seconds": 3, "peak_gb": 2}')"""]
+        known = [figures.Figure(field, "", False, lambda context, field=field: context.json(command, 40)[field]) for field in ("seconds", "peak_gb")]
+        new = figures.Figure("new", "", False, lambda context: context.json([sys.executable, "-c", ""], 40)["seconds"])
+        self.assertEqual(known[0].measure(context).value, 3)
+        context.end -= 30
+        self.assertEqual(known[1].measure(context).value, 2)
+        late = new.measure(context)
+        self.assertRegex(late.why, "^not run: (29|30) s were left, and it takes about 40$")
+        self.assertTrue(late.no_time)
+        slow = figures.Figure("slow", "", False, lambda context: context.json([sys.executable, "-c", "import time; time.sleep(60)"], 0)["seconds"])
+        context.end -= 29
+        self.assertRegex(slow.measure(context).why, "^not run: it took longer than the [01] s that were left$")
+
+    def test_a_reference_that_others_needed_is_shown_after_the_time(self):
+        """The time of the reference is known once anything was compared with it."""
+        context = figures.Context("weft", "python3", 1, self.folder, 3600)
+        (self.folder / "long-text").mkdir()
+        with mock.patch.object(context, "run", lambda command, limit: {"difference": 0.1, "seconds": 3.0, "peak_gb": 1.0}):
+            self.assertEqual(figures.Figure("ours", "s", False, long_texts.read("Weft bfloat16", 32768, "difference")).measure(context).value, 0.1)
+            context.end -= 3600
+            for field, value in (("seconds", 3.0), ("peak_gb", 1.0), ("difference", 0.0)):
+                self.assertEqual(figures.Figure("reference", "", False, long_texts.read(long_texts.REFERENCE, 32768, field)).measure(context).value, value)
+            self.assertTrue(figures.Figure("ours", "s", False, long_texts.read("Weft bfloat16", 32768, "seconds")).measure(context).no_time)
+
     def test_a_command_that_failed_is_not_run_again(self):
-        context = figures.Context("weft", "python3", 1, self.folder)
+        context = figures.Context("weft", "python3", 1, self.folder, 60)
         command = [sys.executable, "-c", f"open({str(self.folder / 'runs')!r}, 'a').write('1'); raise SystemExit('no memory')"]
         for _ in range(2):
             with self.assertRaisesRegex(RuntimeError, "no memory"):
@@ -66,21 +100,21 @@ class BenchAllTest(unittest.TestCase):
         self.assertEqual((self.folder / "runs").read_text(), "1")
 
     def test_what_cannot_be_read_or_made_is_a_line(self):
-        context = figures.Context("weft", "python3", 1, self.folder)
-        silent = figures.Figure("time", "s", False, 1, lambda context, left: context.json([sys.executable, "-c", ""], left)["seconds"])
-        self.assertEqual(silent.measure(context, 10).why, "not run: it printed no JSON")
+        context = figures.Context("weft", "python3", 1, self.folder, 60)
+        silent = figures.Figure("time", "s", False, lambda context: context.json([sys.executable, "-c", ""], 10)["seconds"])
+        self.assertEqual(silent.measure(context).why, "not run: it printed no JSON")
         (self.folder / "weft").write_text("#!/bin/sh\necho no room >&2\nexit 1\n")
         (self.folder / "weft").chmod(0o755)
         context.weft = self.folder / "weft"
-        unmade = figures.Figure("time", "s", False, 1, lambda context, left: context.model("big_bird"))
-        self.assertEqual(unmade.measure(context, 10).why, "not run: no room")
+        unmade = figures.Figure("time", "s", False, lambda context: context.model("big_bird"))
+        self.assertEqual(unmade.measure(context).why, "not run: no room")
 
     def test_a_long_text_that_differs_is_not_timed(self):
-        context = figures.Context("weft", "python3", 1, self.folder)
+        context = figures.Context("weft", "python3", 1, self.folder, 60)
         (self.folder / "long-text").mkdir()
         for found, right in ((0.2, True), (0.6, False), (float("nan"), False)):
             with mock.patch.object(context, "json", lambda command, limit, found=found: {"difference": found, "seconds": 3.0, "peak_gb": 1.0}):
-                measured = figures.Figure("time", "s", False, 1, long_texts.read("Weft bfloat16", 8192, "seconds")).measure(context, 10)
+                measured = figures.Figure("time", "s", False, long_texts.read("Weft bfloat16", 8192, "seconds")).measure(context)
             self.assertEqual(measured.value, 3.0 if right else None)
             self.assertEqual("differ by" in measured.why, not right)
 
@@ -98,6 +132,8 @@ class BenchAllTest(unittest.TestCase):
         self.assertEqual((store.value(TIME.name, {}), store.value(TIME.name, found(1.5, 90.0)), store.value("another", {})), (2.0, 1.5, None))
         wrong = {TIME.name: figures.Measured(TIME, why="not run: hidden states differ")}
         self.assertIsNone(store.value(TIME.name, wrong))  # and not the one that was kept when they were right
+        late = {TIME.name: figures.Measured(TIME, why="not run: 3 s were left, and it takes about 9", no_time=True)}
+        self.assertEqual(store.value(TIME.name, late), 2.0)
 
 
 if __name__ == "__main__":
