@@ -28,7 +28,9 @@ struct Avx512VnniCodes : Avx512 {
     return _mm512_set1_epi32(four);
   }
   [[gnu::always_inline]] static void add_products(Sums& sums, Weights weights, Inputs inputs) noexcept {
-    sums = _mm512_dpbusd_epi32(sums, inputs, weights);
+    // Not the intrinsic: GCC 12 copies its sums before and after each one, which halves the rate (188 and 374 GOP/s of
+    // a Zen 4 core's 472).
+    asm("vpdpbusd %2, %1, %0" : "+v"(sums) : "v"(inputs), "v"(weights));
   }
   [[gnu::always_inline]] static void store_sums(std::int32_t* to, const Sums& sums) noexcept {
     _mm512_storeu_si512(to, sums);

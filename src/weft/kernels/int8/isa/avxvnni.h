@@ -31,7 +31,8 @@ struct AvxVnniCodes : Avx2 {
     return _mm256_set1_epi32(four);
   }
   [[gnu::always_inline]] static void add_products(Sums& sums, Weights weights, Inputs inputs) noexcept {
-    sums = _mm256_dpbusd_avx_epi32(sums, inputs, weights);
+    // Not the intrinsic, as in isa/avx512vnni.h.
+    asm("%{vex%} vpdpbusd %2, %1, %0" : "+x"(sums) : "x"(inputs), "x"(weights));
   }
   [[gnu::always_inline]] static void store_sums(std::int32_t* to, const Sums& sums) noexcept {
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), sums);
