@@ -36,8 +36,13 @@ struct Avx2Codes : Avx2 {
     return _mm256_broadcastq_epi64(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(group)));
   }
   [[gnu::always_inline]] static void add_products(Sums& sums, Weights weights, Inputs inputs) noexcept {
-    sums.low = _mm256_add_epi32(sums.low, _mm256_madd_epi16(weights.low, inputs));
-    sums.high = _mm256_add_epi32(sums.high, _mm256_madd_epi16(weights.high, inputs));
+    add_pairs(sums.low, weights.low, inputs);
+    add_pairs(sums.high, weights.high, inputs);
+  }
+  /// Not as intrinsics: GCC 12 begins with all products and then keeps sums in memory.
+  [[gnu::always_inline]] static void add_pairs(__m256i& sum, __m256i weights, Inputs inputs) noexcept {
+    __m256i products;
+    asm("vpmaddwd %3, %2, %1\n\tvpaddd %1, %0, %0" : "+x"(sum), "=&x"(products) : "x"(weights), "x"(inputs));
   }
   [[gnu::always_inline]] static void store_sums(std::int32_t* to, const Sums& sums) noexcept {
     const __m256i both = _mm256_hadd_epi32(sums.low, sums.high);  // 0 1, 4 5, 2 3, 6 7

@@ -36,8 +36,13 @@ struct Avx512Codes : Avx512 {
     return _mm512_set1_epi64(four);
   }
   [[gnu::always_inline]] static void add_products(Sums& sums, Weights weights, Inputs inputs) noexcept {
-    sums.low = _mm512_add_epi32(sums.low, _mm512_madd_epi16(weights.low, inputs));
-    sums.high = _mm512_add_epi32(sums.high, _mm512_madd_epi16(weights.high, inputs));
+    add_pairs(sums.low, weights.low, inputs);
+    add_pairs(sums.high, weights.high, inputs);
+  }
+  /// Not as intrinsics, as in int8/isa/avx2.h.
+  [[gnu::always_inline]] static void add_pairs(__m512i& sum, __m512i weights, Inputs inputs) noexcept {
+    __m512i products;
+    asm("vpmaddwd %3, %2, %1\n\tvpaddd %1, %0, %0" : "+v"(sum), "=&v"(products) : "v"(weights), "v"(inputs));
   }
   [[gnu::always_inline]] static void store_sums(std::int32_t* to, const Sums& sums) noexcept {
     store_half(to, sums.low);
