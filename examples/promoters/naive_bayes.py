@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Naive Bayes over all runs of k letters: what counting short words finds, which a model has to be ahead of before it is said to have read anything."""
+"""Naive Bayes over all runs of k letters: what counting short words finds, which a model has to be ahead of before it is said to have read anything.
+
+Promoters are cut at the place where transcription begins, so that each letter has a place, too; what the letters of each place tell is a second figure."""
 import collections
 import math
 
@@ -14,10 +16,14 @@ class NaiveBayes:
         counts = {0: collections.Counter(), 1: collections.Counter()}
         for text, label in zip(texts, labels):
             counts[label].update(self.runs(text))
-        totals = {label: sum(counts[label].values()) + 4**k for label in counts}
+        totals = {label: self.total(counts[label], labels.count(label)) + 4**k for label in counts}
         self.unknown = math.log(totals[0] / totals[1])
         self.odds = {run: math.log((counts[1][run] + 1) / (counts[0][run] + 1)) + self.unknown for run in {*counts[0], *counts[1]}}
         self.prior = math.log(sum(labels) / (len(labels) - sum(labels)))
+
+    def total(self, counts, examples):
+        """How many runs are counted beside one that is found."""
+        return sum(counts.values())
 
     def runs(self, text):
         return (text[begin:begin + self.k] for begin in range(len(text) - self.k + 1))
@@ -28,6 +34,16 @@ class NaiveBayes:
 
     def predict(self, text):
         return int(self.score(text) > 0)
+
+
+class PlacedBayes(NaiveBayes):
+    """The same, where a run counts at its own place alone, from the first letter on."""
+
+    def total(self, counts, examples):
+        return examples
+
+    def runs(self, text):
+        return enumerate(super().runs(text))
 
 
 def figures(predicted, labels):

@@ -30,7 +30,7 @@ import regions  # noqa: E402
 import sequences  # noqa: E402
 
 COMPLEMENT = str.maketrans("ACGTRYKMBVDH", "TGCAYRMKVBHD")
-BAYES = tuple(f"naive_bayes_{k}" for k in (2, 4, 6))
+BAYES = (*(f"naive_bayes_{k}" for k in (2, 4, 6)), "letters_by_place")
 RECIPE = {"kmer": 5, "epochs": 6, "layers": 2, "width": 128, "rate": 1e-3}
 PRETRAINING = {"steps": 3000, "batch": 64, "length": 250, "rate": 1e-3, "positions": 512}
 FIGURES = ("f1", "sensitivity", "specificity", "accuracy", "matthews", *BAYES)
@@ -148,11 +148,11 @@ def trained_figures(chosen, learned, scored, program=None):
 
 
 def bayes_figures(learned, scored):
-    """{k: F1} of naive Bayes over runs of 2, 4 and 6 letters."""
-    found = {}
-    for k in (2, 4, 6):
-        bayes = naive_bayes.NaiveBayes(k, [each.bases for each in learned], [each.label for each in learned])
-        found[k] = naive_bayes.figures([bayes.predict(each.bases) for each in scored], [each.label for each in scored])["f1"]
+    """F1 of naive Bayes over runs of 2, 4 and 6 letters, and over single letters at their places."""
+    texts, labels, found = [each.bases for each in learned], [each.label for each in learned], {}
+    for name in BAYES:
+        bayes = naive_bayes.PlacedBayes(1, texts, labels) if name == BAYES[-1] else naive_bayes.NaiveBayes(int(name[-1]), texts, labels)
+        found[name] = naive_bayes.figures([bayes.predict(each.bases) for each in scored], [each.label for each in scored])["f1"]
     return found
 
 
@@ -206,7 +206,7 @@ def main():
         chosen.out = out / f"fold-{chosen.seed}-{fold}"
         chosen.pretraining = out / f"pretraining-{chosen.seed}" if chosen.pretrain else None
         counted = bayes_figures(learned, scored)
-        folds.append(trained_figures(chosen, learned, scored) | {f"naive_bayes_{k}": f1 for k, f1 in counted.items()})
+        folds.append(trained_figures(chosen, learned, scored) | counted)
         print(json.dumps({"fold": fold} | folds[-1]), flush=True)
     (out / "results.json").write_text(json.dumps({"machine": programs.machine(), "folds": folds}, indent=2) + "\n")
     (out / "table.md").write_text(table(folds))

@@ -29,7 +29,8 @@ MADE = {f"{name}, {kind}": (learned, scored, kind) for kind in sequences.KINDS
         for name, learned, scored in (("human", HUMAN, HUMAN), ("mouse", MOUSE, MOUSE), ("mouse to human", MOUSE, HUMAN))}
 NEEDS = [GENOME, HUMAN, MOUSE, *(path for pair in GENOMIC.values() for path in pair)]
 PRETRAINED = "model after E. coli"
-METHODS = ("2-mers", "4-mers", "6-mers", "model", PRETRAINED)
+PLACED = "letters by place"
+METHODS = ("2-mers", "4-mers", "6-mers", PLACED, "model", PRETRAINED)
 FOLDS = 5
 
 
@@ -62,8 +63,9 @@ def split(task, seed, data):
 
 def run(cell, seed, world):
     learned, scored = split(cell["task"], seed, world.data)
-    if cell["method"].endswith("-mers"):
-        bayes = naive_bayes.NaiveBayes(int(cell["method"][0]), [each.bases for each in learned], [each.label for each in learned])
+    if cell["method"].endswith("-mers") or cell["method"] == PLACED:
+        texts, labels = [each.bases for each in learned], [each.label for each in learned]
+        bayes = naive_bayes.PlacedBayes(1, texts, labels) if cell["method"] == PLACED else naive_bayes.NaiveBayes(int(cell["method"][0]), texts, labels)
         return naive_bayes.figures([bayes.predict(each.bases) for each in scored], [each.label for each in scored]) | {"scored": len(scored)}
     name = (cell["task"] + (", " + cell["method"] if cell["method"] != "model" else "")).replace(", ", "-").replace(" ", "-")
     chosen = types.SimpleNamespace(weft=world.weft_program, out=world.folder / f"{name}-{seed}", **recipe.RECIPE, seed=seed)

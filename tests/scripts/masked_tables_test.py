@@ -1,0 +1,100 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Tables of encoders that restore masked bytes: rows of one table see as many bytes, are asked for the same ones, and baselines are what they are said to
+be."""
+import contextlib
+import math
+import os
+import pathlib
+import sys
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(os.environ.get("WEFT_SOURCE_DIR", pathlib.Path(__file__).resolve().parents[2]))
+sys.path.insert(0, str(ROOT / "examples/science"))
+
+import science  # noqa: E402
+
+
+class ToldWorld:
+    """Keeps what it is asked to run, and answers with the figures of a model that restores a third."""
+
+    def __init__(self, folder):
+        self.data, self.folder, self.asked = folder, folder, []
+
+    @contextlib.contextmanager
+    def making(self, path):
+        yield not path.exists()
+
+    def write(self, path, text):
+        path.write_text(text)
+
+    def weft(self, *arguments):
+        self.asked.append([str(word) for word in arguments])
+        return {"masked_accuracy": 1 / 3, "loss": math.log(8), "masked_tokens": 7, "average_path": 2.5, "clustering": 0.5}
+
+    def trained(self, run, *flags):
+        self.asked.append(["train", str(run), *(str(flag) for flag in flags)])
+        return {"evaluation": {"masked_accuracy": 1 / 3, "loss": math.log(8)}}
+
+    def values(self, command, flag):
+        return [words[words.index(flag) + 1] for words in self.asked if words[0] == command]
+
+
+class MaskedTablesTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="weft-masked-")
+        self.addCleanup(folder.cleanup)
+        self.world = ToldWorld(pathlib.Path(folder.name))
+        (self.world.data / "books/val").mkdir(parents=True)
+        (self.world.data / "books/val/a.txt").write_text("aab")
+        (self.world.data / "books/val/b.txt").write_text("caaaa")
+
+    def rows(self, name, seed=0):
+        table = science.load_table(name)
+        return table, [(cell, table.run(cell, seed, self.world)) for cell in table.cells()]
+
+    def test_bits(self):
+        table, rows = self.rows("masked_bits")
+        self.assertAlmostEqual(rows[0][1]["bits"], 0.75 * math.log2(4 / 3) + 2 * 0.125 * 3)  # six a, one b and one c
+        for cell, figures in rows[1:]:
+            self.assertAlmostEqual(figures["bits"], 3)
+        self.assertEqual({int(context) * int(batch) for context, batch in zip(self.world.values("train", "--context"), self.world.values("train", "--batch-size"))},
+                         {table.BYTES_A_STEP})
+        self.assertEqual(set(self.world.values("eval", "--mask-window")), {str(table.LONGEST)})
+        self.assertEqual(self.world.values("eval", "--context"), [str(cell["bytes"]) for cell, _ in rows[1:]])
+        self.assertEqual(len(set(words[1] for words in self.world.asked if words[0] == "train")), len(rows) - 1)  # each row has a run of its own
+
+    def test_graphs(self):
+        table, rows = self.rows("small_world")
+        self.assertEqual(rows[0][1], {"restored": 75.0})
+        self.assertEqual([cell["rewired"] for cell, figures in rows if figures.get("path") == 2.5], [*table.REWIRED, ""])
+        self.assertEqual(self.world.values("train", "--attention"),
+                         [*(f"watts_strogatz({table.DEGREE}, {rewired}, seed=layer)" for rewired in table.REWIRED), "full"])
+
+    def test_recall(self):
+        table, rows = self.rows("encoder_recall", seed=3)
+        self.assertAlmostEqual(rows[0][1]["restored"], 100 / 26)
+        self.assertEqual(len(rows), 1 + len(table.ATTENTION))
+        self.assertEqual(len(set(self.world.values("train", "--train-text"))), 1)  # all rows of a seed learn from one text
+        self.assertNotEqual(self.world.values("train", "--train-text"), self.world.values("train", "--eval-text"))
+
+    def test_a_copy_is_as_far_as_it_is_said_to_be(self):
+        table = science.load_table("encoder_recall")
+        text = table.texts(30, "seed")
+        self.assertEqual(len(text), 30 * table.TEXT)
+        self.assertEqual(text, table.texts(30, "seed"))
+        self.assertNotEqual(text, table.texts(30, "other"))
+        distances = set()
+        for begin in range(0, len(text), table.TEXT):
+            one = text[begin:begin + table.TEXT]
+            distance = next(each for each in range(1, table.TEXT) if one[each:] == one[:-each])
+            distances.add(distance)
+            near = sum(one[place] in one[max(0, place - 16):place] for place in range(16, table.TEXT)) / (table.TEXT - 16)
+            self.assertLess(near, 0.75)  # letters within half a window are there by chance alone
+        self.assertTrue(table.WORD[0] <= min(distances) and max(distances) <= table.WORD[1])
+        self.assertGreater(len(distances), 5)
+
+
+if __name__ == "__main__":
+    unittest.main()
