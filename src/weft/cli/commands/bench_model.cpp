@@ -2,6 +2,7 @@
 // `weft bench model`: an encoder's time and memory beside the matrix products that it consists of.
 #include <iostream>
 #include <memory>
+#include <optional>
 
 #include "weft/attention/devices/device.h"
 #include "weft/attention/devices/device_work.h"
@@ -15,6 +16,7 @@
 #include "weft/cli/front/model_argument.h"
 #include "weft/cli/front/output.h"
 #include "weft/cli/tasks/encoder_flags.h"
+#include "weft/training/run/kept_tensors.h"
 
 namespace weft::cli {
 namespace {
@@ -71,7 +73,18 @@ Json profile_json(const std::vector<bench::OperatorTime>& times) {
 
 Json measure(models::EncoderModel& model, const bench::ModelCase& call, std::int64_t threads) {
   const models::EncoderInput input = bench::bench_input(model->config(), call);
-  const auto work = [&] { bench::run_case(model, input, call); };
+  // As `weft train` runs its steps: in memory of the steps before.
+  std::optional<training::KeptTensors> kept;
+  if (call.train) {
+    kept.emplace();
+  }
+  std::int64_t steps = 0;
+  const auto work = [&] {
+    bench::run_case(model, input, call);
+    if (kept) {
+      kept->end_step(++steps);
+    }
+  };
   const double seconds = bench::best_seconds(work, call.repeats);
   const double peak = bench::peak_gigabytes();  // before anything else is allocated
   const std::vector<bench::OperatorTime> times = bench::profile(work);
