@@ -103,6 +103,26 @@ TEST_F(Denoising, ShownRowsAreAFunctionOfTheirPlaceAndFit) {
   }
 }
 
+// Pieces are stored without their special tokens, which are shown with them.
+TEST_F(Denoising, WhatIsShownOfABatchFitsIntoItsBudget) {
+  for (const char* noise : {"mask", "gap-sentences", "rotate", "permute-infill", "spans"}) {
+    Json given = noisy(noise);
+    given["batch_tokens"] = 200;
+    const PreparedPairs prepared = prepare_pairs(given, {}, {}, "test");
+    std::size_t fullest = 0;
+    for (std::int64_t step = 0; step < 12; ++step) {
+      const std::vector<PairRow> shown = prepared.task->shown(step, 0);
+      std::size_t longest = 0;
+      for (const PairRow& row : shown) {
+        longest = std::max({longest, row.source.size(), row.target.size()});
+      }
+      EXPECT_LE(longest * shown.size(), 200U) << noise << " step " << step;
+      fullest = std::max(fullest, longest * shown.size());
+    }
+    EXPECT_GT(fullest, 100U) << noise;
+  }
+}
+
 // Of a piece whose spans are hidden less is shown than it has.
 TEST_F(Denoising, APieceMayBeLongerThanABatch) {
   Json given = noisy("spans");

@@ -99,6 +99,18 @@ TEST_F(Strands, ALearnedExampleIsBothRows) {
   EXPECT_EQ(objective.remarks().front().first, "strands");
 }
 
+TEST_F(Strands, ATextThatIsCutIsCountedOnce) {
+  Json given = flags("text,blue,green,red\na a c g t a c,1,0,0\ng c c g,0,1,0\n");
+  given["truncate"] = true;
+  given["max_length"] = 6;
+  const ReadSummary one = prepare(make_settings(given, "test")).training;
+  given["both_strands"] = true;
+  const ReadSummary both = prepare(make_settings(given, "test")).training;
+  EXPECT_EQ(one.cut, 1);
+  EXPECT_EQ(both.cut, one.cut);
+  EXPECT_EQ(both.left_out, one.left_out);
+}
+
 TEST_F(Strands, RefusesWhatHasNoOther) {
   Json given = flags("text,blue,green,red\na t,1,0,0\nhello,0,1,0\n");
   given["both_strands"] = true;

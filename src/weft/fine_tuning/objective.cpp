@@ -78,7 +78,8 @@ void Objective::take(Split split, const std::function<void()>& add) {
   }
 }
 
-void Objective::add_rows(Split split, std::span<const tasks::Document> documents, ReadSummary& summary) {
+void Objective::add_rows(Split split, std::span<const tasks::Document> documents, ReadSummary& summary,
+                         std::size_t readings) {
   const tasks::LengthRule rule = {
       .maximum = setup_.model.maximum,
       .overflow = setup_.data.truncate ? tasks::Overflow::kTruncate : tasks::Overflow::kError,
@@ -90,10 +91,14 @@ void Objective::add_rows(Split split, std::span<const tasks::Document> documents
   for (const tasks::Document& document : documents) {
     rows.push_back(tasks::encode_document(*setup_.model.tokenizer, document, rule));
   }
-  for (const tasks::EncodedDocument& row : rows) {
-    summary.cut += row.left_out > 0 ? 1 : 0;
-    summary.left_out += row.left_out;
-    add_window(split, row.windows.front());
+  std::int64_t left_out = 0;  // of the text so far
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    left_out = std::max(i % readings == 0 ? 0 : left_out, rows[i].left_out);
+    if ((i + 1) % readings == 0) {
+      summary.cut += left_out > 0 ? 1 : 0;
+      summary.left_out += left_out;
+    }
+    add_window(split, rows[i].windows.front());
   }
 }
 

@@ -180,9 +180,11 @@ class Objective {
       origins_.push_back(origin());
     }
   }
-  /// Tokenises texts as one row each, cut where that is allowed, and counts what was cut; all of them or none. Errors:
-  /// tasks::UnfitText naming the text.
-  void add_rows(Split split, std::span<const tasks::Document> documents, ReadSummary& summary);
+  /// Tokenises texts as one row each, cut where that is allowed, and counts what was cut; all of them or none. Of each
+  /// `readings` behind each other, which are one text, the one that lost most counts. Errors: tasks::UnfitText naming
+  /// the text.
+  void add_rows(Split split, std::span<const tasks::Document> documents, ReadSummary& summary,
+                std::size_t readings = 1);
   /// A window that is tokenised already as one row, of which the tokens at `globals`, ascending, are global.
   void add_window(Split split, const text::Encoding& window, std::span<const std::int64_t> globals = {}) {
     tasks::take_note(setup_.model, window, "an example");

@@ -113,6 +113,37 @@ TEST_F(Trivia, LongDocumentsAreReadInWindows) {
   EXPECT_GT(train(given).loss, 0.0);
 }
 
+TEST_F(Trivia, CutDocumentsAreCounted) {
+  Json given = trivia("Wikipedia", 1);
+  given["max_length"] = 9;
+  given["truncate"] = true;
+  const Prepared prepared = prepare(make_settings(given, "test"));
+  EXPECT_EQ(prepared.task->objective().rows(Split::kHeldOut).size(), 3);
+  EXPECT_EQ(prepared.held_out.cut, 2);  // of a, b and c the first and the last are longer
+  EXPECT_GT(prepared.held_out.left_out, 2);
+}
+
+TEST_F(Trivia, ASkippedQuestionHasAddedNothing) {
+  const std::string longer = "said it said it said it said it said it said it";
+  const Json data = Json::array({asked("q0", longer, "loom", {"a.txt", "b.txt"}, Json::array()),
+                                 asked("q1", "see", "thread", {"c.txt"}, Json::array())});
+  Json given = trivia("Wikipedia", 1);
+  given["train_data"] = {
+      file("qa/two.json", Json{{"Data", data}, {"Domain", "Wikipedia"}, {"VerifiedEval", false}}.dump())};
+  given["eval_data"] = given["train_data"];
+  given["max_length"] = 12;
+  given["on_error"] = "skip";
+  const Prepared prepared = prepare(make_settings(given, "test"));
+  const Objective& objective = prepared.task->objective();
+  EXPECT_EQ(prepared.held_out.records.skipped, 1);
+  EXPECT_EQ(prepared.held_out.examples, 1);
+  EXPECT_EQ(objective.rows(Split::kHeldOut).size(), 1);
+  std::vector<Json> lines;
+  objective.predictions(std::vector<double>(4, 0.0), [&](const Json& line) { lines.push_back(line); });
+  ASSERT_EQ(lines.size(), 1U);
+  EXPECT_EQ(lines[0]["id"], "q1");
+}
+
 TEST_F(Trivia, NamesWhatIsMissing) {
   Json given = trivia("Wikipedia", 1);
   std::filesystem::remove(folder_ / "evidence/wikipedia/c.txt");

@@ -68,7 +68,7 @@ ReadSummary MultilabelObjective::read_files(Split split, const std::vector<std::
         const std::string& name = record.document.name;
         strands.push_back({readers::reverse_complement(record.document.first, name), {}, name + ", the other strand"});
       }
-      add_rows(split, strands, summary);
+      add_rows(split, strands, summary, strands.size());
       add_labels(split, record);
       keep_origin(split, [&] { return origin_of(record); });
     });

@@ -47,6 +47,14 @@ struct TriviaObjective::Found {
   double score = -std::numeric_limits<double>::infinity();
 };
 
+/// The windows of a document, and what each shows of it.
+struct TriviaObjective::ReadPage {
+  std::string file;
+  std::vector<text::Encoding> windows;
+  std::vector<RowPart> parts = {};
+  std::int64_t left_out = 0;  // tokens that no window has
+};
+
 TriviaObjective::TriviaObjective(Setup given) : Objective(std::move(given), models::Head::kQuestionAnswering) {
   refuse_label_settings(setup());
 }
@@ -57,8 +65,8 @@ std::vector<std::pair<std::string, std::string>> TriviaObjective::remarks() cons
           {"global", "the question, where the attention names `input`"}};
 }
 
-std::vector<text::Encoding> TriviaObjective::windows_of(const TriviaQuestion& question, const TriviaPage& page,
-                                                        const Domain& domain, std::vector<RowPart>& parts) const {
+TriviaObjective::ReadPage TriviaObjective::read_page(const TriviaQuestion& question, const TriviaPage& page,
+                                                     const Domain& domain) const {
   tasks::RunOptions run;
   run.truncate = setup().data.truncate;
   run.stride = setup().data.stride;
@@ -68,25 +76,25 @@ std::vector<text::Encoding> TriviaObjective::windows_of(const TriviaQuestion& qu
   const std::string document = readers::read_trivia_page(domain.evidence, page);
   tasks::EncodedDocument encoded =
       tasks::encode_document(*setup().model.tokenizer, {question.question, document, name}, rule);
-  for (const text::Encoding& window : encoded.windows) {
-    parts.push_back(shown_part(window, document));
+  ReadPage read{.file = page.file, .windows = std::move(encoded.windows), .left_out = encoded.left_out};
+  read.parts.reserve(read.windows.size());
+  for (const text::Encoding& window : read.windows) {
+    read.parts.push_back(shown_part(window, document));
   }
-  return std::move(encoded.windows);
+  return read;
 }
 
-void TriviaObjective::add_page(Split split, const TriviaQuestion& question, const TriviaPage& page,
-                               const AnswerNames& answer, const Domain& domain) {
-  std::vector<RowPart> parts;
-  const std::vector<text::Encoding> windows = windows_of(question, page, domain, parts);
-  for (std::size_t i = 0; i < windows.size(); ++i) {
+void TriviaObjective::add_page(Split split, ReadPage page, const AnswerNames& answer) {
+  for (std::size_t i = 0; i < page.windows.size(); ++i) {
+    const text::Encoding& window = page.windows[i];
     if (split == Split::kHeldOut) {
-      add_window(split, windows[i], question_tokens(windows[i]));
-      parts_.push_back(std::move(parts[i]));
+      add_window(split, window, question_tokens(window));
+      parts_.push_back(std::move(page.parts[i]));
       continue;
     }
     Target target;
-    for (const text::Span& bytes : answer.places(parts[i].text)) {
-      if (const auto tokens = tokens_at(parts[i], bytes)) {
+    for (const text::Span& bytes : answer.places(page.parts[i].text)) {
+      if (const auto tokens = tokens_at(page.parts[i], bytes)) {
         target.starts.push_back(tokens->first);
         target.ends.push_back(tokens->last);
       }
@@ -95,12 +103,21 @@ void TriviaObjective::add_page(Split split, const TriviaQuestion& question, cons
       ++without_answer_;
       continue;
     }
-    add_window(split, windows[i], question_tokens(windows[i]));
+    add_window(split, window, question_tokens(window));
     targets_.push_back(std::move(target));
   }
 }
 
-void TriviaObjective::add_question(Split split, const TriviaQuestion& question, const Domain& domain) {
+// All documents are read before the first is added: a question that cannot be an example has then added nothing.
+void TriviaObjective::add_question(Split split, const TriviaQuestion& question, const Domain& domain,
+                                   ReadSummary& summary) {
+  std::vector<ReadPage> pages;
+  for (const TriviaPage& page : question.pages) {
+    if (domain.of_pages ? page.verified || !domain.verified_only || split == Split::kTraining
+                        : page.source == TriviaPage::Source::kWikipedia) {
+      pages.push_back(read_page(question, page, domain));
+    }
+  }
   std::vector<std::string> names = question.normalized_aliases;
   names.insert(names.end(), question.human_answers.begin(), question.human_answers.end());
   names.push_back(question.answer);
@@ -114,16 +131,14 @@ void TriviaObjective::add_question(Split split, const TriviaQuestion& question, 
     });
   };
   const std::size_t first_of_question = parts_.size();
-  for (const TriviaPage& page : question.pages) {
-    const bool counts = domain.of_pages ? page.verified || !domain.verified_only || split == Split::kTraining
-                                        : page.source == TriviaPage::Source::kWikipedia;
-    if (!counts) {
-      continue;
-    }
+  for (ReadPage& page : pages) {
+    summary.cut += page.left_out > 0 ? 1 : 0;
+    summary.left_out += page.left_out;
+    const std::string file = page.file;
     const std::size_t first_of_page = parts_.size();
-    add_page(split, question, page, answer, domain);
+    add_page(split, std::move(page), answer);
     if (domain.of_pages && split == Split::kHeldOut) {
-      add_held_out(question.id + "--" + page.file, first_of_page, page.file);
+      add_held_out(question.id + "--" + file, first_of_page, file);
     }
   }
   if (!domain.of_pages && split == Split::kHeldOut) {
@@ -138,7 +153,7 @@ void TriviaObjective::read_questions(Split split, const Domain& domain, ReadSumm
     const bool counts = !domain.verified_only || question.verified || split == Split::kTraining;
     take(split, [&] {
       if (counts) {
-        add_question(split, question, domain);
+        add_question(split, question, domain, summary);
       }
     });
   };

@@ -61,13 +61,13 @@ class TriviaObjective final : public Objective {
     std::size_t rows = 0;
   };
   struct Found;
+  struct ReadPage;
 
   void read_questions(Split split, const Domain& domain, ReadSummary& summary);
-  void add_page(Split split, const readers::TriviaQuestion& question, const readers::TriviaPage& page,
-                const AnswerNames& answer, const Domain& domain);
-  void add_question(Split split, const readers::TriviaQuestion& question, const Domain& domain);
-  std::vector<text::Encoding> windows_of(const readers::TriviaQuestion& question, const readers::TriviaPage& page,
-                                         const Domain& domain, std::vector<RowPart>& parts) const;
+  void add_page(Split split, ReadPage page, const AnswerNames& answer);
+  void add_question(Split split, const readers::TriviaQuestion& question, const Domain& domain, ReadSummary& summary);
+  ReadPage read_page(const readers::TriviaQuestion& question, const readers::TriviaPage& page,
+                     const Domain& domain) const;
   std::vector<Found> find_answers(Kept kept) const;
 
   std::vector<Target> targets_;

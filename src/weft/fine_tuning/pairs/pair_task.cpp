@@ -3,7 +3,6 @@
 #include "weft/fine_tuning/pairs/pair_task.h"
 
 #include <algorithm>
-#include <limits>
 #include <span>
 
 #include "weft/checkpoint/encoder_decoder/directory.h"
@@ -26,18 +25,19 @@ using formats::Json;
 // "pair" in ASCII: dropout's seeds are independent of the data's order.
 constexpr std::uint64_t kPairDropoutStream = 0x70616972;
 
-data::LengthBatches pair_batches(const PairRows& rows, const PairSettings& settings) {
+// `frame` is the number of special tokens of a side, which stored pairs have and pieces of plain text have not.
+data::LengthBatches pair_batches(const PairRows& rows, const PairSettings& settings, std::int64_t frame) {
   if (rows.size() == 0) {
     fail(ErrorKind::kFormat, "the training data have no pair");
   }
-  // What is shown of a piece of plain text fits into a batch; the piece and its list of sentences may be longer.
-  const std::int64_t most =
-      makes_noise(settings.pairs) ? settings.pairs.batch_tokens : std::numeric_limits<std::int32_t>::max();
+  const bool is_noised = makes_noise(settings.pairs);
   std::vector<std::int32_t> longer;
   std::vector<std::int32_t> shorter;
   for (std::int64_t pair = 0; pair < rows.size(); ++pair) {
-    const auto [low, high] =
-        std::minmax({std::min(rows.source_length(pair), most), std::min(rows.target_length(pair), most)});
+    // What is shown of a piece of plain text fits into a batch; the piece may be longer. Its target is no text.
+    const std::int64_t source =
+        is_noised ? std::min(rows.source_length(pair) + frame, settings.pairs.batch_tokens) : rows.source_length(pair);
+    const auto [low, high] = std::minmax({source, is_noised ? source : rows.target_length(pair)});
     longer.push_back(static_cast<std::int32_t>(high));
     shorter.push_back(static_cast<std::int32_t>(low));
   }
@@ -55,7 +55,7 @@ PairTask::PairTask(PairModel begin, const PairSettings& settings, PairData data)
       generation_(std::move(begin.generation)),
       settings_(settings),
       data_(std::move(data)),
-      batches_(pair_batches(data_.training, settings)),
+      batches_(pair_batches(data_.training, settings, tokenizer_->frame().size())),
       source_subwords_(training::subword_sampler(settings.trainer, tokenizer_->side(text::Side::kSource))),
       target_subwords_(&tokenizer_->side(text::Side::kSource) == &tokenizer_->side(text::Side::kTarget)
                            ? source_subwords_
