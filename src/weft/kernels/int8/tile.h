@@ -85,7 +85,12 @@ class Int8Tile {
         sums[r][vector] = Isa::begin(columns.corrections[vector]);
       }
     }
-    const Code* codes = codes_ + row * stride_;
+    // An address for three rows: the other two are one and two strides behind it, which an instruction adds by itself.
+    constexpr int kAddresses = (kRows + 2) / 3;
+    const Code* codes[kAddresses];
+    for (int i = 0; i < kAddresses; ++i) {
+      codes[i] = codes_ + (row + i * std::int64_t{3}) * stride_;
+    }
     std::int64_t place = 0;
     for (std::int64_t group = 0; group < stride_; group += kInt8Group, place += kInt8Panel * kInt8Group) {
       typename Isa::Weights weights[kVectors];
@@ -94,10 +99,14 @@ class Int8Tile {
       }
 #pragma GCC unroll 16
       for (int r = 0; r < kRows; ++r) {
-        const typename Isa::Inputs inputs = Isa::spread(codes + r * stride_ + group);
+        const typename Isa::Inputs inputs = Isa::spread(codes[r / 3] + r % 3 * stride_);
         for (int vector = 0; vector < kVectors; ++vector) {
           Isa::add_products(sums[r][vector], weights[vector], inputs);
         }
+      }
+      for (int i = 0; i < kAddresses; ++i) {
+        codes[i] += kInt8Group;
+        asm("" : "+r"(codes[i]));  // else GCC makes an address a row, more than there are registers for
       }
     }
 #pragma GCC unroll 16
