@@ -81,6 +81,8 @@ class MisuseTest(Case):
         self.assert_fails(weft("train", "--out", "x", "--task", "clasify"), 2, "--task must be one of lm, mlm", "did you mean 'classify'?")
         self.assert_fails(weft("eval", "x", "--task", "clasify"), 2, "found 'clasify'", "did you mean 'classify'?")
         self.assert_fails(weft("train", "--out", "x", "--dtype", "floot32"), 2, "--dtype must be one of", "did you mean 'float32'?")
+        self.assert_fails(weft("train", "--out", "x", "--task", "Classify"), 2, "found 'Classify'", "did you mean 'classify'?")
+        self.assert_fails(weft("data", "check", "x.csv", "--format", "CSV"), 2, "found 'CSV'", "did you mean 'csv'?")
         self.assertNotIn("did you mean", weft("train", "--out", "x", "--task", "nope").stderr)
         config = self.folder / "choice.json"
         config.write_text('{"schedule": "cosin"}')

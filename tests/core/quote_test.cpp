@@ -36,6 +36,8 @@ TEST(NearestName, FindsTyposAndNothingElse) {
   EXPECT_EQ(nearest_name("hiden_size", kNames), "hidden_size");
   EXPECT_EQ(nearest_name("num_layers", kNames), "");
   EXPECT_EQ(nearest_name("sead", kNames), "seed");
+  EXPECT_EQ(nearest_name("SEED", kNames), "seed");
+  EXPECT_EQ(nearest_name("Sead", kNames), "seed");
   EXPECT_EQ(nearest_name("xx", kNames), "");
   EXPECT_EQ(nearest_name(std::string(1000000, 'a'), kNames), "");
 }

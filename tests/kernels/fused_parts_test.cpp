@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parts of the fused kernel on their own, with the generic vectors that every processor runs: exponential, product,
-// masks, packing, dropout, shares of work.
+// The parts of the fused kernel on their own, with the generic vectors that every processor runs: product, masks,
+// packing, dropout, shares of work.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -12,7 +12,6 @@
 #include "support/hand_layout.h"
 #include "support/thread_parallel.h"
 #include "weft/core/random.h"
-#include "weft/kernels/fused/exponential.h"
 #include "weft/kernels/fused/long_items.h"
 #include "weft/kernels/fused/matrix.h"
 #include "weft/kernels/fused/panels.h"
@@ -31,12 +30,6 @@ using Packer = kernels::MatrixPacker<Generic, float>;
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
-float exponential_of(float x) {
-  float lanes[Generic::kLanes];
-  Generic::store(lanes, kernels::exponential<Generic>(Generic::set(x)));
-  return lanes[1];
-}
-
 std::vector<float> random_numbers(std::size_t count, std::uint64_t seed) {
   std::mt19937_64 engine(seed);
   std::normal_distribution<float> normal;
@@ -45,22 +38,6 @@ std::vector<float> random_numbers(std::size_t count, std::uint64_t seed) {
     number = normal(engine);
   }
   return numbers;
-}
-
-TEST(Exponential, IsGoodToTwoUlps) {
-  for (int step = 0; step < 12790; ++step) {
-    const float x = -87.3F + 0.0137F * static_cast<float>(step);  // to 87.9
-    const double exact = std::exp(static_cast<double>(x));
-    ASSERT_NEAR(exponential_of(x), exact, exact * 2.4e-7) << x;
-  }
-}
-
-TEST(Exponential, EndsAtZeroAndKeepsNaN) {
-  EXPECT_EQ(exponential_of(-kInfinity), 0.0F);
-  EXPECT_EQ(exponential_of(-1e30F), 0.0F);
-  EXPECT_EQ(exponential_of(-100.0F), 0.0F);
-  EXPECT_EQ(exponential_of(0.0F), 1.0F);
-  EXPECT_TRUE(std::isnan(exponential_of(std::numeric_limits<float>::quiet_NaN())));
 }
 
 // left(row, step) with the given strides, right [steps][columns].

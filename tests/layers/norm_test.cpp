@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <ATen/TensorOperators.h>
+#include <ATen/ops/full.h>
 #include <ATen/ops/randn.h>
 #include <c10/core/GradMode.h>
 
@@ -120,6 +121,35 @@ TEST(NormOfSum, IsWrittenWhereTheSumWas) {
   norm->eval();
   const SumRows made = rows_of_sum(70, at::kFloat);
   EXPECT_EQ(norm->of_sum(made.x, made.given).const_data_ptr(), made.given.const_data_ptr());
+}
+
+// Rows that lie otherwise than one behind the other, or share their memory, are no concern of the kernel.
+TEST(NormOfSum, TakesGivenRowsThatLieApart) {
+  const at::NoGradGuard without_gradients;
+  for (const at::ScalarType type : {at::kFloat, at::kBFloat16}) {
+    const double bound = type == at::kFloat ? 2e-6 : 1.0 / 128;  // as above: not all of them go to the kernel
+    for (const NormConfig& config : {kRoot, NormConfig{}}) {
+      Norm norm = norm_of(config, type);
+      norm->eval();
+      const SumRows made = rows_of_sum(70, type);
+      const auto expect_norm_of = [&](const at::Tensor& given, const at::Tensor& found) {
+        const at::Tensor expected = norm(made.x + given);
+        EXPECT_LT(norm_gap(found, expected), bound * expected.abs().max().item<double>()) << type;
+      };
+      const at::Tensor turned = made.given.transpose(0, 1).contiguous().transpose(0, 1);
+      expect_norm_of(made.given, norm->of_sum(made.x, turned));
+      const at::Tensor wide = at::full({2, 70, 3 * kNormWidth}, 5, made.given.options());
+      wide.narrow(2, kNormWidth, kNormWidth).copy_(made.given);
+      expect_norm_of(made.given, norm->of_sum(made.x, wide.narrow(2, kNormWidth, kNormWidth)));
+      for (const std::int64_t beside : {0, 2}) {
+        EXPECT_TRUE(wide.narrow(2, beside * kNormWidth, kNormWidth).eq(5).all().item<bool>()) << beside;
+      }
+      const at::Tensor row = made.given.narrow(0, 0, 1).narrow(1, 0, 1).clone();
+      const at::Tensor before = row.clone();
+      expect_norm_of(row, norm->of_sum(made.x, row.expand_as(made.x)));
+      EXPECT_TRUE(row.equal(before)) << type;
+    }
+  }
 }
 
 TEST(NormOfSum, RoundsAsWithGradientsWhereItRunsAgain) {

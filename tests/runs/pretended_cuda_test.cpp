@@ -4,12 +4,15 @@
 // of the CPU, and nothing that they compute with was left there.
 #include <gtest/gtest.h>
 
+#include <ATen/ops/arange.h>
+#include <ATen/ops/cross_entropy_loss.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/equal.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/mm.h>
 #include <ATen/ops/ones.h>
 #include <ATen/ops/ones_like.h>
+#include <ATen/ops/rand.h>
 #include <ATen/ops/randint.h>
 #include <ATen/ops/randn.h>
 #include <ATen/ops/tensor.h>
@@ -121,6 +124,50 @@ TEST(PretendedCuda, ResultsComeHomeInTheDtypeThatIsAsked) {
     EXPECT_TRUE(found.is_cpu() && found.is_contiguous());
     EXPECT_TRUE(at::equal(found, here.to(at::kBFloat16).to(at::kFloat).slice(1, 0, 299))) << rows;
     EXPECT_TRUE(attention::brought_home(here, at::kFloat).is_same(here));
+  }
+}
+
+// Large results come by pinned memory, in the dtype of the device, and stay in other memory; small ones at once.
+TEST(PretendedCuda, OnlyLargeResultsComeHomeByPinnedMemory) {
+  for (const at::ScalarType dtype : {at::kFloat, at::kBFloat16, at::kHalf}) {
+    const std::int64_t width = (std::int64_t{1} << 20) / 512 / static_cast<std::int64_t>(c10::elementSize(dtype));
+    for (const std::int64_t more : {-1, 0, 1}) {  // 1 MB is the first that is large
+      const at::Tensor here = at::randn({512, width + more}).to(dtype);
+      const at::Tensor there = here.to(kPretended);
+      const std::int64_t before = pretended_pinned_bytes();
+      const at::Tensor found = attention::brought_home(there, at::kFloat);
+      const std::int64_t pinned = pretended_pinned_bytes() - before;
+      EXPECT_EQ(pinned, more < 0 ? 0 : static_cast<std::int64_t>(here.nbytes())) << dtype << more;
+      EXPECT_TRUE(found.equal(here.to(at::kFloat))) << dtype << more;
+      EXPECT_TRUE(found.is_cpu() && found.is_contiguous() && found.scalar_type() == at::kFloat);
+    }
+  }
+  const at::Tensor turned = at::arange(600000.0F).view({600, 1000}).to(kPretended).transpose(0, 1);
+  const at::Tensor found = attention::brought_home(turned, at::kDouble);
+  EXPECT_TRUE(found.is_contiguous() && found.equal(turned.cpu().to(at::kDouble)));
+  const at::Tensor nothing = attention::brought_home(at::empty({0, 7}).to(kPretended), at::kFloat);
+  EXPECT_EQ(nothing.sizes(), (at::IntArrayRef{0, 7}));
+}
+
+// A GPU multiplies rows of zeros beside a vocabulary that is no multiple of 8: their scores of 0 are never the best.
+TEST(PretendedCuda, TheBestTokenIsOneOfTheVocabularyWhereAllScoresAreNegative) {
+  at::manual_seed(5);
+  const at::Tensor hidden = at::rand({9, 16}).add_(0.5).to(at::kBFloat16);
+  for (const std::int64_t ids : {30, 33, 40}) {
+    const at::Tensor weight = at::rand({ids, 16}).add_(0.5).neg_().to(at::kBFloat16);
+    const at::Tensor scores = hidden.to(at::kFloat).mm(weight.to(at::kFloat).t());
+    ASSERT_LT(scores.max().item<double>(), 0.0);
+    const at::Tensor best = scores.to(at::kBFloat16).argmax(1);
+    const auto hits_of = [&](const at::Tensor& labels) {
+      return layers::linear_cross_entropy_each(hidden.to(kPretended), {weight.to(kPretended), {}, nullptr},
+                                               labels.to(kPretended), 4);
+    };
+    const layers::LabelScores right = hits_of(best);
+    // Scores that round to one bfloat16 may have either as their first.
+    EXPECT_GE(right.hits.cpu().sum().item<std::int64_t>(), 8) << ids;
+    const at::Tensor nats = at::cross_entropy_loss(scores, best, {}, at::Reduction::None);
+    EXPECT_LE((right.nats.cpu() - nats).abs().max().item<double>(), 0.05) << ids;
+    EXPECT_LE(hits_of((best + 1).remainder(ids)).hits.cpu().sum().item<std::int64_t>(), 1) << ids;
   }
 }
 

@@ -34,6 +34,14 @@ std::size_t edit_distance(std::string_view left, std::string_view right) {
   return above[right.size()];
 }
 
+std::string small_letters(std::string_view text) {
+  std::string result(text);
+  std::transform(result.begin(), result.end(), result.begin(), [](char letter) {
+    return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
+  });
+  return result;
+}
+
 }  // namespace
 
 std::string quote(std::string_view text, std::size_t maximum_bytes) {
@@ -60,6 +68,7 @@ std::string quoted_list(std::span<const std::string> texts, std::size_t most) {
   return texts.size() > most ? result + " and " + std::to_string(texts.size() - most) + " more" : result;
 }
 
+// A capital in place of a small letter is no edit.
 std::string_view nearest_name(std::string_view name, std::span<const std::string_view> candidates) {
   // Longer names are no slips of the finger, and the distance takes quadratic time.
   constexpr std::size_t kLongestName = 64;
@@ -69,7 +78,7 @@ std::string_view nearest_name(std::string_view name, std::span<const std::string
     if (name.size() > kLongestName || candidate.size() > kLongestName) {
       continue;
     }
-    const std::size_t distance = edit_distance(name, candidate);
+    const std::size_t distance = edit_distance(small_letters(name), small_letters(candidate));
     if (distance < least) {
       least = distance;
       best = candidate;

@@ -135,9 +135,9 @@ at::Tensor NormImpl::of_sum(const at::Tensor& x, at::Tensor given) {
     run_kernel(x, &given, given);
     return given;
   }
-  // In place where no gradient needs what was given.
-  const bool in_place =
-      !at::GradMode::is_enabled() && given.scalar_type() == x.scalar_type() && given.sizes() == x.sizes();
+  // In place where no gradient needs what was given, and where each number has a place of its own.
+  const bool in_place = !at::GradMode::is_enabled() && given.scalar_type() == x.scalar_type() &&
+                        given.sizes() == x.sizes() && given.is_non_overlapping_and_dense();
   return forward(in_place ? given.add_(x) : x + given);
 }
 

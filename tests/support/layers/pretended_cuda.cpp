@@ -287,6 +287,7 @@ class Aliases {
 };
 
 std::atomic<std::int64_t> operators{0};
+std::atomic<std::int64_t> pinned_bytes{0};
 
 // `value` with every tensor of it changed by `change`, and no device but the CPU.
 template <typename Change>
@@ -356,6 +357,19 @@ at::Tensor& copy(at::Tensor& to, const at::Tensor& from, bool /*non_blocking*/) 
   return to;
 }
 
+/// Memory of the CPU that a GPU would write to at once, counted.
+class PinnedMemory : public c10::Allocator {
+ public:
+  c10::DataPtr allocate(std::size_t bytes) override {
+    pinned_bytes += static_cast<std::int64_t>(bytes);
+    return c10::GetCPUAllocator()->allocate(bytes);
+  }
+  c10::DeleterFnPtr raw_deleter() const override { return c10::GetCPUAllocator()->raw_deleter(); }
+  void copy_data(void* to, const void* from, std::size_t bytes) const override {
+    c10::GetCPUAllocator()->copy_data(to, from, bytes);
+  }
+};
+
 /// What LibTorch asks of CUDA before it computes.
 class PretendedHooks : public at::CUDAHooksInterface {
  public:
@@ -365,7 +379,10 @@ class PretendedHooks : public at::CUDAHooksInterface {
   bool hasCUDA() const override { return true; }
   bool hasPrimaryContext(c10::DeviceIndex /*device*/) const override { return true; }
   bool isPinnedPtr(const void* /*data*/) const override { return false; }
-  c10::Allocator* getPinnedMemoryAllocator() const override { return c10::GetCPUAllocator(); }
+  c10::Allocator* getPinnedMemoryAllocator() const override {
+    static PinnedMemory memory;
+    return &memory;
+  }
   int getNumGPUs() const override { return 1; }
   c10::DeviceIndex deviceCount() const override { return 1; }
   c10::DeviceIndex current_device() const override { return 0; }
@@ -415,6 +432,8 @@ c10::Device pretended_cuda() {
 }
 
 std::int64_t pretended_operators() noexcept { return operators; }
+
+std::int64_t pretended_pinned_bytes() noexcept { return pinned_bytes; }
 
 OpenedMemory::OpenedMemory() { Arena::only().protect(PROT_READ | PROT_WRITE); }
 

@@ -18,6 +18,8 @@ c10::Device pretended_cuda();
 
 /// Operators that were computed for the device so far.
 std::int64_t pretended_operators() noexcept;
+/// Bytes of memory of the CPU that LibTorch asked for as pinned so far. It is memory as any other.
+std::int64_t pretended_pinned_bytes() noexcept;
 
 /// While one lives, the CPU may read and write the memory of the device: for kernels that are called with addresses.
 class OpenedMemory {
