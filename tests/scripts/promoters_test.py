@@ -92,14 +92,16 @@ class SettingsTest(unittest.TestCase):
 class PretrainingTest(unittest.TestCase):
     def test_lines_cover_the_genome_once(self):
         bases = any_bases(random.Random(9), 1003)
-        lines = list(promoters.genome_lines({"one": bases}, 5, 250))
+        lines = list(promoters.genome_lines({"one": bases}, 5, 1, 250))
         self.assertEqual(len(lines), 4)
         tokens = [line.split() for line in lines]
         self.assertEqual(sum(map(len, tokens)), 1003 - 4)
         self.assertEqual(tokens[0], [bases[begin:begin + 5] for begin in range(250)])
         other = [token[::-1].translate(promoters.COMPLEMENT) for token in reversed(tokens[1])]
         self.assertEqual(other, [bases[begin:begin + 5] for begin in range(250, 500)])
-        self.assertEqual(list(promoters.genome_lines({"short": "ACG"}, 5, 250)), [])
+        tokens = [token for line in list(promoters.genome_lines({"one": bases}, 4, 2, 250))[::2] for token in line.split()]
+        self.assertEqual(tokens, [bases[begin:begin + 4] for begin in range(0, 500, 2)])  # the rest is one line of the other strand
+        self.assertEqual(list(promoters.genome_lines({"short": "ACG"}, 5, 1, 250)), [])
 
     def test_promoters_begin_with_what_was_learned(self):
         """The genome is read once for all folds of a seed."""
@@ -116,8 +118,9 @@ class PretrainingTest(unittest.TestCase):
             folder = pathlib.Path(folder)
             (folder / "genome.fa").write_text(">one\n" + any_bases(random.Random(9), 600) + "\n")
             found = sequences.examples(["ACGT" * 20, "GGCA" * 20], None, "uniform", 0)
-            chosen = types.SimpleNamespace(weft="weft", out=folder / "fold", seed=0, pretrain=folder / "genome.fa", pretraining=folder / "pretraining",
-                                           **promoters.RECIPE)
+            settings = promoters.RECIPE | {"kmer": 5, "stride": 1}
+            chosen = types.SimpleNamespace(weft="weft", out=folder / "fold", seed=0, made=None, pretrain=folder / "genome.fa",
+                                           pretraining=folder / "pretraining", **settings)
             (folder / "pretraining/model").mkdir(parents=True)
             figures = promoters.trained_figures(chosen, found, found, Told("weft"))
             self.assertTrue((folder / "pretraining/genome.txt").exists())
@@ -128,6 +131,20 @@ class PretrainingTest(unittest.TestCase):
         self.assertEqual([flags[:2] for _, flags in asked], [["--task", "mlm"], ["--task", "classify"]])
         self.assertIn("spans", asked[0][1])
         self.assertEqual(asked[1][1][3], str(folder / "pretraining/run"))
+
+
+class ShownTest(unittest.TestCase):
+    def test_made_negatives_are_others_in_each_epoch(self):
+        draw = random.Random(8)
+        learned = sequences.examples([any_bases(draw, 300) for _ in range(3)], None, "dinucleotides", 0)
+        chosen = types.SimpleNamespace(made="dinucleotides", epochs=4, seed=1)
+        seen, epochs = promoters.shown(chosen, learned)
+        self.assertEqual((len(seen), epochs, seen[:6]), (24, 1, learned))
+        self.assertEqual(len({each.bases for each in seen if each.label}), 3)
+        self.assertEqual(len({each.bases for each in seen if not each.label}), 12)
+        self.assertEqual(promoters.shown(chosen, learned)[0], seen)
+        chosen.made = None
+        self.assertEqual(promoters.shown(chosen, learned), (learned, 4))
 
 
 class RecipesTest(unittest.TestCase):

@@ -33,5 +33,6 @@ def run(cell, seed, world):
     learned, scored = split(TASKS[cell["organism"]], seed, world.data)
     name = f"{cell['organism'].replace(' ', '-')}-{cell['kmer']}-{cell['rate']:g}-{seed}"
     settings = organisms.recipe.RECIPE | {"kmer": cell["kmer"], "rate": cell["rate"], "epochs": EPOCHS}
-    chosen = types.SimpleNamespace(weft=world.weft_program, out=world.folder / name, seed=seed, **settings)
+    kind = organisms.MADE.get(TASKS[cell["organism"]], ("", "", None))[2]
+    chosen = types.SimpleNamespace(weft=world.weft_program, out=world.folder / name, made=kind, seed=seed, **settings)
     return organisms.recipe.trained_figures(chosen, learned, scored, world) | {"scored": len(scored)}

@@ -68,7 +68,8 @@ def run(cell, seed, world):
         bayes = naive_bayes.PlacedBayes(1, texts, labels) if cell["method"] == PLACED else naive_bayes.NaiveBayes(int(cell["method"][0]), texts, labels)
         return naive_bayes.figures([bayes.predict(each.bases) for each in scored], [each.label for each in scored]) | {"scored": len(scored)}
     name = (cell["task"] + (", " + cell["method"] if cell["method"] != "model" else "")).replace(", ", "-").replace(" ", "-")
-    chosen = types.SimpleNamespace(weft=world.weft_program, out=world.folder / f"{name}-{seed}", **recipe.RECIPE, seed=seed)
+    chosen = types.SimpleNamespace(weft=world.weft_program, out=world.folder / f"{name}-{seed}", made=MADE.get(cell["task"], ("", "", None))[2],
+                                   **recipe.RECIPE, seed=seed)
     if cell["method"] == PRETRAINED:
         chosen.pretrain, chosen.pretraining = world.data / GENOME, world.folder / f"pretraining-{seed}"
     return recipe.trained_figures(chosen, learned, scored, world) | {"scored": len(scored)}
