@@ -380,6 +380,16 @@ class DataCheckTest(Case):
         self.assertEqual(json.loads(good.stdout)["formats"], {"squad": 1}, good.stderr)
         self.assertIn("fasta", self.check("genome", ">a\nACGT\n").stdout)
 
+    def test_what_a_file_of_questions_says_of_itself_is_checked(self):
+        asked = {"QuestionId": "q", "Question": "who", "Answer": {"Value": "x", "NormalizedAliases": ["x"]}, "EntityPages": [{"Filename": "a.txt"}]}
+        whole = {"Data": [asked], "Domain": "Web", "VerifiedEval": False}
+        self.assertEqual(self.check("trivia.json", json.dumps(whole), "--format", "triviaqa").returncode, 0)
+        for name in ("Domain", "VerifiedEval"):
+            lacking = {key: value for key, value in whole.items() if key != name}
+            self.assert_fails(self.check("lacking.json", json.dumps(lacking), "--format", "triviaqa"), 1, "lacking.json", f"'{name}', found none")
+        asked["EntityPages"][0]["Filename"] = "../../secret"
+        self.assert_fails(self.check("leaves.json", json.dumps(whole), "--format", "triviaqa"), 1, "question 'q'", "'Filename', found '../../secret'")
+
 
 class ExamplesThatAreNotThereTest(EncoderCase):
     def test_the_files_are_named(self):

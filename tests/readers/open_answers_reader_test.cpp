@@ -97,6 +97,9 @@ TEST(TriviaReader, DamageIsNamed) {
   expect(R"("QuestionId")", R"("Id")", {"'QuestionId'"});
   expect(R"([{"Filename": "P.txt", "Title": "P"}])", "[]", {"document", "none"});
   expect(R"("Filename")", R"("File")", {"'Filename'"});
+  for (const char* name : {R"("")", R"("../P.txt")", R"("a/../../P.txt")", R"("/P.txt")", R"("P\u0000.txt")"}) {
+    expect(R"("P.txt")", name, {"question 't'", "'Filename'", "evidence", "found"});
+  }
   const auto reader = Opened<TriviaReader>(folder, R"({"Data": [], "Domain": "Sea"})")({});
   EXPECT_TRUE(test::all_records(*reader).empty());
   test::expect_error(ErrorKind::kFormat, {"'Domain'", "'Sea'"}, [&] { reader->domain(); });

@@ -2,6 +2,7 @@
 // The outer object is walked, for its questions may be any number; Domain and VerifiedEval stand behind them.
 #include "weft/readers/open_answers/trivia_reader.h"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -15,13 +16,25 @@ namespace {
 
 using formats::Json;
 
+// A document lies in the folder of its kind, perhaps in one below.
+std::string page_name(const Json& item, const std::string& where) {
+  std::string name = string_field(item, "Filename", where);
+  const std::filesystem::path path(name);
+  const bool leaves = path.empty() || path.is_absolute() || std::find(path.begin(), path.end(), "..") != path.end();
+  if (leaves || name.find('\0') != std::string::npos) {
+    malformed(where, ": expected the name of a document below the folder 'evidence' at 'Filename', found ",
+              quote(name));
+  }
+  return name;
+}
+
 void add_pages(const Json& question, const std::string& name, TriviaPage::Source source, const std::string& where,
                std::vector<TriviaPage>& pages) {
   if (!question.contains(name)) {
     return;
   }
   for (const Json& item : list_field(question, name, where)) {
-    pages.push_back({source, string_field(item, "Filename", where), optional_string(item, "Title", where),
+    pages.push_back({source, page_name(item, where), optional_string(item, "Title", where),
                      optional_truth(item, "DocPartOfVerifiedEval", where)});
   }
 }

@@ -35,8 +35,9 @@ struct TriviaQuestion {
 };
 
 /// Questions of a file (plain or gzip), in its order. Malformed: a question that lacks `QuestionId` or `Answer`, a page
-/// without `Filename`, and no name at all in `NormalizedAliases` and `HumanAnswers`; under kWhole also one without
-/// `Question` or without pages. What the file says of itself is known once next() has returned false.
+/// without `Filename` or with one that leads out of its folder, and no name at all in `NormalizedAliases` and
+/// `HumanAnswers`; under kWhole also one without `Question` or without pages. What the file says of itself is known
+/// once next() has returned false.
 class TriviaReader final : public Reader<TriviaQuestion> {
  public:
   explicit TriviaReader(const std::filesystem::path& path, const ReadOptions& options = {},
