@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Time and memory of an encoder-decoder that writes a fixed number of tokens for a batch of sources: the encoder once,
-// then greedy search or beams. generation.py runs it beside other programs and compares the ids.
+// Time and memory of a model that writes a fixed number of tokens for a batch of texts, by greedy search or beams: an
+// encoder-decoder behind its sources, which the encoder reads once, or a decoder behind prompts. generation.py runs it
+// beside other programs and compares the ids.
 #include <sys/resource.h>
 
 #include <chrono>
@@ -8,6 +9,7 @@
 #include <cstdio>
 #include <ctime>
 #include <exception>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -15,9 +17,12 @@
 #include <CLI/CLI.hpp>
 
 #include "weft/checkpoint/encoder_decoder/directory.h"
+#include "weft/checkpoint/model_directory.h"
+#include "weft/checkpoint/open_model.h"
 #include "weft/checkpoint/tensors.h"
 #include "weft/core/error.h"
 #include "weft/formats/config_json.h"
+#include "weft/generation/decoder.h"
 #include "weft/generation/pair_decoder.h"
 #include "weft/generation/search/search.h"
 
@@ -32,6 +37,7 @@ struct Options {
   std::int64_t beams = 1;
   std::int64_t repeats = 3;
   int threads = 2;
+  std::string weights = "float32";
 };
 
 struct Run {
@@ -68,41 +74,84 @@ at::Tensor read_sources(const std::string& path) {
 }
 
 /// The end is banned up to the last token, so that every text has as many.
-weft::generation::GenerationConfig settings_of(const Options& options, const weft::models::EncoderDecoder& model) {
+weft::generation::GenerationConfig settings_of(const Options& options, std::int64_t end) {
   weft::generation::GenerationConfig config;
   config.max_new_tokens = options.new_tokens;
   config.min_new_tokens = options.new_tokens;
   config.num_beams = options.beams;
-  config.eos_token_id = {model->config().eos_token_id};
+  config.eos_token_id = {end};
   return config;
 }
 
-Run generate(const weft::models::EncoderDecoder& model, const at::Tensor& sources, const Options& options) {
+/// Writes texts behind the start token of each source.
+Run write_targets(const weft::models::EncoderDecoder& model, const at::Tensor& sources, const Options& options) {
   weft::generation::SearchRequest request;
   request.prompts.assign(static_cast<std::size_t>(sources.size(0)), Ids{model->config().decoder_start_token_id});
   Run run;
-  const double processor_start = processor_seconds();
   const auto start = std::chrono::steady_clock::now();
   weft::generation::PairDecoder decoder(model, sources);
   run.encoder_seconds = seconds_since(start);
-  for (const auto& texts : weft::generation::search(decoder, request, settings_of(options, model))) {
+  for (const auto& texts :
+       weft::generation::search(decoder, request, settings_of(options, model->config().eos_token_id))) {
     run.ids.push_back(texts.front().ids);
   }
+  return run;
+}
+
+/// Goes on with each prompt.
+Run continue_prompts(const weft::models::LanguageModel& model, const at::Tensor& prompts, const Options& options) {
+  weft::generation::SearchRequest request;
+  const at::Tensor rows = prompts.contiguous();
+  for (std::int64_t row = 0; row < rows.size(0); ++row) {
+    const auto* const ids = rows.const_data_ptr<std::int64_t>() + row * rows.size(1);
+    request.prompts.emplace_back(ids, ids + rows.size(1));
+  }
+  Run run;
+  weft::generation::LanguageModelDecoder decoder(model);
+  const std::int64_t end = model->config().vocab_size - 1;
+  for (const auto& texts : weft::generation::search(decoder, request, settings_of(options, end))) {
+    run.ids.push_back(texts.front().ids);
+  }
+  return run;
+}
+
+using Work = std::function<Run()>;
+
+/// Work that holds the model of the directory.
+Work opened(const Options& options, const at::Tensor& ids) {
+  const weft::checkpoint::OpenedModel directory(options.directory);
+  const bool int8 = options.weights == "int8";
+  const bool half = options.weights == "bfloat16";
+  if (directory.can(weft::checkpoint::Ability::kWrite)) {
+    const auto model =
+        weft::checkpoint::load_encoder_decoder(directory, {.dtype = half ? at::kBFloat16 : at::kFloat, .int8 = int8});
+    return [=] { return write_targets(model, ids, options); };
+  }
+  auto model = weft::checkpoint::load_model(directory, {.int8 = int8});
+  if (half) {
+    model->to(at::kBFloat16);
+  }
+  return [=] { return continue_prompts(model, ids, options); };
+}
+
+Run timed(const Work& work) {
+  const double processor_start = processor_seconds();
+  const auto start = std::chrono::steady_clock::now();
+  Run run = work();
   run.seconds = seconds_since(start);
   run.processor_seconds = processor_seconds() - processor_start;
   return run;
 }
 
 void measure(const Options& options) {
-  const weft::models::EncoderDecoder model = weft::checkpoint::load_encoder_decoder(options.directory);
-  const at::Tensor sources = read_sources(options.input);
+  const Work work = opened(options, read_sources(options.input));
   const double loaded = peak_gigabytes();
   std::vector<double> encoder;
   std::vector<double> seconds;
   std::vector<double> processor;
-  const Run first = generate(model, sources, options);
+  const Run first = timed(work);
   for (std::int64_t repeat = 0; repeat < options.repeats; ++repeat) {
-    const Run run = generate(model, sources, options);
+    const Run run = timed(work);
     encoder.push_back(run.encoder_seconds);
     seconds.push_back(run.seconds);
     processor.push_back(run.processor_seconds);
@@ -121,13 +170,16 @@ void measure(const Options& options) {
 
 int main(int count, char** words) {
   Options options;
-  CLI::App app("Time and memory of an encoder-decoder that writes a fixed number of tokens");
-  app.add_option("DIR", options.directory, "model directory of an encoder-decoder")->required();
-  app.add_option("INPUT", options.input, "safetensors file with input_ids [B, S]")->required();
+  CLI::App app("Time and memory of a model that writes a fixed number of tokens");
+  app.add_option("DIR", options.directory, "model directory of an encoder-decoder or a decoder")->required();
+  app.add_option("INPUT", options.input, "safetensors file with input_ids [B, S]: sources, or prompts of a decoder")
+      ->required();
   app.add_option("--new", options.new_tokens, "tokens that every text gets");
   app.add_option("--beams", options.beams, "beams; 1: greedy");
   app.add_option("--repeats", options.repeats, "runs that are timed, behind one that is not");
   app.add_option("--threads", options.threads, "threads to compute with");
+  app.add_option("--weights", options.weights, "what the weights are kept as")
+      ->check(CLI::IsMember({"float32", "bfloat16", "int8"}));
   CLI11_PARSE(app, count, words);
   try {
     at::set_num_threads(options.threads);

@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Encoder-decoders that write texts: `bench_generation` beside CTranslate2 and transformers, with the same random weights.
+"""Models that write texts: `bench_generation` beside CTranslate2 and transformers, with the same random weights.
 
-Every program first writes ids, and nothing is timed unless all of them are equal. Then they take turns: each turn is a process of its
-own that loads the directory, runs once, and runs `--repeats` times with a clock. Every text has the same number of tokens. One line of
-JSON a case and program, with the median, the spread and the peak of resident memory, which for a peer includes its Python.
+Every program first writes ids, and nothing is timed unless those of all programs in float32 are equal; texts of bfloat16 and int8 that
+differ are counted. Then they take turns: each turn is a process of its own that loads the directory, runs once, and runs `--repeats`
+times with a clock. Every text has the same number of tokens. One line of JSON a case and program, with the median, the spread and the
+peak of resident memory, which for a peer includes its Python.
 
-    bench/generation/generation.py --peer-python PYTHON [--cases marian-greedy marian-beam bigbird-pegasus led-4096 led-8192 led-16384]
+    bench/generation/generation.py --peer-python PYTHON [--cases marian-greedy gpt2-32 ...] [--weights float32 bfloat16 int8]
 
-PYTHON needs ctranslate2, torch and transformers; without --peer-python Weft runs alone. Run it on a machine that does nothing else.
+PYTHON needs ctranslate2, torch and transformers; without --peer-python Weft runs alone, and the cases of GPT-2, whose weights
+transformers makes, cannot run. Run it on a machine that does nothing else.
 """
 import argparse
 import json
@@ -35,14 +37,24 @@ LARGE = ["--encoder-layers", 12, "--decoder-layers", 12, "--d-model", 1024, "--e
 LED = [*BASE, "--d-model", 768, "--encoder-attention-heads", 12, "--decoder-attention-heads", 12, "--encoder-ffn-dim", 3072,
        "--decoder-ffn-dim", 3072, "--max-source-positions", 16384, "--attention-window", 1024]
 
+T5 = ["--encoder-layers", 6, "--decoder-layers", 6, "--d-model", 512, "--encoder-attention-heads", 8, "--decoder-attention-heads", 8, "--encoder-ffn-dim", 2048,
+      "--decoder-ffn-dim", 2048, "--vocab-size", 32128]
+NLLB = [*BASE, "--d-model", 1024, "--encoder-attention-heads", 16, "--decoder-attention-heads", 16, "--encoder-ffn-dim", 4096,
+        "--decoder-ffn-dim", 4096, "--vocab-size", 128112]
+
 # What the decoder ends in, by family.
 LAST_NORMS = {"marian": "decoder.layers.5.final_layer_norm.weight", "bigbird_pegasus": "decoder.layernorm_embedding.weight",
-              "led": "decoder.layers.5.final_layer_norm.weight"}
+              "led": "decoder.layers.5.final_layer_norm.weight", "t5": "decoder.final_layer_norm.weight",
+              "m2m_100": "decoder.layer_norm.weight"}
 
-# name: family, shape, batch, source tokens, new tokens, beams, peers
+# name: family, shape, batch, source tokens (of GPT-2 those of the prompt), new tokens, beams, peers
 CASES = {
     "marian-greedy": ("marian", MARIAN, 32, 48, 48, 1, ["ctranslate2", "transformers"]),
     "marian-beam": ("marian", MARIAN, 32, 48, 48, 4, ["ctranslate2", "transformers"]),
+    "gpt2-1": ("gpt2", [], 1, 32, 64, 1, ["transformers"]),
+    "gpt2-32": ("gpt2", [], 32, 32, 64, 1, ["transformers"]),
+    "t5-greedy": ("t5", T5, 32, 48, 48, 1, ["transformers"]),
+    "nllb-greedy": ("m2m_100", NLLB, 32, 32, 16, 1, ["transformers"]),
     "bigbird-pegasus": ("bigbird_pegasus", LARGE, 1, 4096, 128, 5, ["transformers"]),
     "led-4096": ("led", LED, 1, 4096, 8, 1, []),
     "led-8192": ("led", LED, 1, 8192, 8, 1, []),
@@ -57,6 +69,8 @@ def options():
     parser.add_argument("--bench", default=build / "bench_generation", help="the program that is timed (a build with -DWEFT_BENCH=ON)")
     parser.add_argument("--peer-python", default=os.environ.get("WEFT_PEER_PYTHON"), help="a Python that has ctranslate2, torch and transformers")
     parser.add_argument("--cases", nargs="+", choices=CASES, default=list(CASES), help="what to measure")
+    parser.add_argument("--weights", nargs="+", choices=["float32", "bfloat16", "int8"], default=["float32"],
+                        help="what each program keeps its weights as; each only where the program has it")
     parser.add_argument("--rounds", type=int, default=3, help="turns of each program")
     parser.add_argument("--repeats", type=int, default=2, help="timed runs of a turn")
     parser.add_argument("--threads", type=int, default=2, help="threads of each program")
@@ -93,8 +107,14 @@ def prepared(chosen, case, folder):
     directory = folder / f"{family}-{chosen.init_std}-{chosen.seed}"
     if not directory.exists():
         unfinished = pathlib.Path(tempfile.mkdtemp(dir=folder)) / family
-        programs.weft(chosen.weft, "init", "--family", family, *shape, "--init-std", chosen.init_std, "--seed", chosen.seed, "--out", unfinished)
-        flip_signs(unfinished / "model.safetensors", LAST_NORMS[family], chosen.seed)
+        if family == "gpt2":
+            if not chosen.peer_python:
+                raise SystemExit(f"{case}: transformers makes the weights of GPT-2; give --peer-python")
+            programs.run([chosen.peer_python, PEERS, "make-gpt2", unfinished, "none", "--seed", chosen.seed])
+        else:
+            programs.weft(chosen.weft, "init", "--family", family, *shape, "--init-std", chosen.init_std, "--seed", chosen.seed, "--out",
+                          unfinished)
+            flip_signs(unfinished / "model.safetensors", LAST_NORMS[family], chosen.seed)
         unfinished.rename(directory)
         unfinished.parent.rmdir()
     write_sources(folder / f"{case}.safetensors", batch, length, chosen.seed)
@@ -102,10 +122,23 @@ def prepared(chosen, case, folder):
 
 
 def run(chosen, case, program, paths, repeats):
-    """One process of a program."""
+    """One process of a program: its name, or that and what it keeps its weights as."""
     _, _, _, _, new, beams, _ = CASES[case]
-    command = [chosen.bench] if program == "weft" else [chosen.peer_python, PEERS, program]
-    return programs.json_of(programs.run([*command, *paths, "--new", new, "--beams", beams, "--repeats", repeats, "--threads", chosen.threads]))
+    name, _, weights = program.partition(":")
+    command = [chosen.bench] if name == "weft" else [chosen.peer_python, PEERS, name]
+    return programs.json_of(programs.run([*command, *paths, "--new", new, "--beams", beams, "--repeats", repeats, "--threads", chosen.threads,
+                                          "--weights", weights or "float32"]))
+
+
+def programs_of(chosen, case):
+    """Weft in float32, then what was asked for: `name` in float32, `name:weights` else."""
+    peers = CASES[case][-1] if chosen.peer_python else []
+    names = ["weft"]
+    for weights in chosen.weights:
+        for name in ["weft", *peers]:
+            if not (name == "transformers" and weights == "int8") and not (name == "ctranslate2" and weights == "bfloat16"):
+                names.append(name if weights == "float32" else f"{name}:{weights}")
+    return list(dict.fromkeys(names))
 
 
 def different(ours, theirs):
@@ -118,7 +151,7 @@ def compare(chosen, case, names, paths):
     first = {name: run(chosen, case, name, paths, 0) for name in names}
     counts = {name: different(first["weft"], result) for name, result in first.items()}
     for name, count in counts.items():
-        if count and not chosen.may_differ:
+        if count and not chosen.may_differ and ":" not in name:
             raise SystemExit(f"{case}: {count} of {len(first['weft']['ids'])} texts of {name} differ from Weft's: nothing was timed; "
                              "give another --seed or --init-std, or --may-differ where two scores are nearly equal")
     return counts
@@ -137,7 +170,7 @@ def summary(case, name, turns, weft_seconds, weft_peak, differing):
     _, _, batch, source, new, beams, _ = CASES[case]
     seconds = sorted(second for turn in turns for second in turn["seconds"])
     middle, peak = statistics.median(seconds), max(turn["peak_gb"] for turn in turns)
-    line = {"case": case, "program": turns[0].get("program", name), "batch": batch, "source": source, "new": new, "beams": beams,
+    line = {"case": case, "program": turns[0].get("program", "weft"), "weights": name.partition(":")[2] or "float32", "batch": batch, "source": source, "new": new, "beams": beams,
             "seconds": round(middle, 4), "least": round(seconds[0], 4), "most": round(seconds[-1], 4),
             "first_seconds": round(statistics.median(turn["first_seconds"] for turn in turns), 4),
             "tokens_per_second": round(batch * new / middle, 1), "peak_gb": round(peak, 3), "different_texts": differing}
@@ -156,7 +189,7 @@ def main():
         folder = chosen.folder or pathlib.Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)
         for case in chosen.cases:
-            names = ["weft", *(CASES[case][-1] if chosen.peer_python else [])]
+            names = programs_of(chosen, case)
             paths = prepared(chosen, case, folder)
             differing = compare(chosen, case, names, paths) if len(names) > 1 else {"weft": 0}
             turns = measured(chosen, case, names, paths)

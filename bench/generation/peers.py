@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """CTranslate2 and transformers on what bench_generation computes: the same directory, sources and number of tokens; one line of JSON.
 
-    peers.py ctranslate2|transformers DIR INPUT --new N --beams N --repeats N --threads N
+    peers.py ctranslate2|transformers DIR INPUT --new N --beams N --repeats N --threads N --weights float32|bfloat16|int8
+    peers.py make-gpt2 DIR none --seed N        # a directory of GPT-2's base shape with random weights
 
 CTranslate2 is given the weights of a Marian directory by NumPy; no torch is imported for it. Its vocabulary keeps the padding id, from
 which Marian's decoder starts, so that all programs choose among the same ids.
@@ -20,11 +21,13 @@ import numpy as np
 
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("program", choices=["ctranslate2", "transformers"])
+    parser.add_argument("program", choices=["ctranslate2", "transformers", "make-gpt2"])
     parser.add_argument("directory", type=pathlib.Path)
     parser.add_argument("input", type=pathlib.Path)
     for name, value in (("new", 32), ("beams", 1), ("repeats", 3), ("threads", 2)):
         parser.add_argument(f"--{name}", type=int, default=value)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--weights", choices=["float32", "bfloat16", "int8"], default="float32")
     return parser.parse_args()
 
 
@@ -101,7 +104,7 @@ def ctranslate2_model(options, folder):
     spec.validate()
     spec.save(folder)
     del spec
-    translator = ctranslate2.Translator(folder, device="cpu", compute_type="float32", inter_threads=1, intra_threads=options.threads)
+    translator = ctranslate2.Translator(folder, device="cpu", compute_type=options.weights, inter_threads=1, intra_threads=options.threads)
 
     def generate(ids):
         tokens = [[f"t{number}" for number in row] for row in ids.tolist()]
@@ -118,7 +121,10 @@ def transformers_model(options):
     import transformers
 
     torch.set_num_threads(options.threads)
-    model = transformers.AutoModelForSeq2SeqLM.from_pretrained(options.directory, dtype=torch.float32).eval()
+    kind = json.loads((options.directory / "config.json").read_text())["model_type"]
+    is_decoder = kind == "gpt2"
+    opener = transformers.AutoModelForCausalLM if is_decoder else transformers.AutoModelForSeq2SeqLM
+    model = opener.from_pretrained(options.directory, dtype=getattr(torch, options.weights)).eval()
 
     def generate(ids):
         given = torch.from_numpy(ids)
@@ -127,9 +133,22 @@ def transformers_model(options):
             out = model.generate(input_ids=given, attention_mask=torch.ones_like(given), num_beams=options.beams, do_sample=False,
                                  min_new_tokens=options.new, max_new_tokens=options.new, forced_eos_token_id=None,
                                  forced_bos_token_id=None, **extra)
-        return out[:, 1:].tolist()
+        return out[:, given.shape[1] if is_decoder else 1:].tolist()
 
     return generate, f"transformers {transformers.__version__}"
+
+
+def make_gpt2(options):
+    """Half of the numbers of the last norm get the other sign, so that a text is not one token over and over."""
+    import torch
+    import transformers
+
+    torch.manual_seed(options.seed)
+    model = transformers.GPT2LMHeadModel(transformers.GPT2Config())
+    with torch.no_grad():
+        weight = model.transformer.ln_f.weight
+        weight.mul_(torch.randint(0, 2, weight.shape) * 2 - 1)
+    model.save_pretrained(options.directory)
 
 
 def timed(generate, ids):
@@ -140,6 +159,8 @@ def timed(generate, ids):
 
 def main():
     options = arguments()
+    if options.program == "make-gpt2":
+        return make_gpt2(options)
     ids = sources(options.input)
     with tempfile.TemporaryDirectory() as folder:
         generate, name = ctranslate2_model(options, folder) if options.program == "ctranslate2" else transformers_model(options)

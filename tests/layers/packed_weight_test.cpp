@@ -106,6 +106,21 @@ TEST_P(PackedLinear, ServesFewRowsOfSteps) {
   }
 }
 
+TEST_P(PackedLinear, ServesGatesOfStepsAlone) {
+  const at::NoGradGuard without_gradients;
+  const at::Tensor x = input().flatten(0, 1);
+  const at::Tensor expected = activate(apply_linear(x, weight_, bias_), Activation::kSwiglu);
+  EXPECT_FALSE(is_product_of_step(x.narrow(0, 0, 5), weight_));
+  const PackingForSteps steps(true);
+  EXPECT_EQ(is_product_of_step(x.narrow(0, 0, 5), weight_), PackedWeight::serves(x, weight_, {}));
+  EXPECT_FALSE(is_product_of_step(x.narrow(0, 0, 64), weight_));
+  EXPECT_FALSE(is_product_of_step(x.narrow(0, 0, 1), weight_));
+  for (const std::int64_t rows : {1, 5, 64}) {
+    const at::Tensor found = linear_->activated(x.narrow(0, 0, rows), Activation::kSwiglu);
+    EXPECT_LT(test::largest_difference(found, expected.narrow(0, 0, rows)), tolerance()) << rows;
+  }
+}
+
 TEST_P(PackedLinear, ManyRowsAgree) {
   const at::NoGradGuard without_gradients;
   const at::Tensor x = at::randn({1030, 24}).to(GetParam());

@@ -113,6 +113,30 @@ TEST(Decoding, EqualsTheWholeWhereSlopesAreLearned) {
   }
 }
 
+// Several texts are multiplied by packed weights, one is not.
+TEST(Decoding, OfSeveralTextsIsThatOfEach) {
+  for (const std::string activation : {"gelu", "swiglu"}) {
+    for (const bool is_tied : {false, true}) {
+      TransformerConfig config = small_config();
+      config.hidden_act = activation;
+      config.tie_word_embeddings = is_tied;
+      LanguageModel model = make_model(config);
+      const at::Tensor ids = random_ids(5, 9);
+      layers::DecodingState all = model->initial_state();
+      const at::Tensor first = model->decode(ids.narrow(1, 0, 6), all);
+      const at::Tensor last = model->decode(ids.narrow(1, 6, 3), all);
+      for (std::int64_t row = 0; row < ids.size(0); ++row) {
+        const at::Tensor text = ids.narrow(0, row, 1);
+        layers::DecodingState one = model->initial_state();
+        const at::Tensor its_first = model->decode(text.narrow(1, 0, 6), one);
+        EXPECT_LT((its_first - first.narrow(0, row, 1)).abs().max().item<double>(), kTolerance) << activation;
+        const at::Tensor its_last = model->decode(text.narrow(1, 6, 3), one);
+        EXPECT_LT((its_last - last.narrow(0, row, 1)).abs().max().item<double>(), kTolerance) << activation;
+      }
+    }
+  }
+}
+
 TEST(Decoding, EqualsTheWholeOverManyBlocks) {
   TransformerConfig config = small_config();
   for (const std::string attention : {"strided(40)", "block(48, window(3))", "linear", "lsh(causal=rank, window=17)"}) {

@@ -9,6 +9,7 @@
 #include <torch/csrc/autograd/custom_function.h>
 
 #include "weft/core/error.h"
+#include "weft/layers/inference/packing_for_steps.h"
 #include "weft/layers/inference/row_pieces.h"
 #include "weft/layers/precision.h"
 
@@ -121,7 +122,8 @@ at::Tensor LinearImpl::product(const at::Tensor& x, std::optional<Activation> ac
   if (!is_training() && PackedWeight::serves(x, weight_, activation)) {
     return packed_->multiply(x, weight_, bias_, activation);
   }
-  const at::Tensor sums = apply_linear(x, weight_, bias_);
+  const bool is_step = !is_training() && activation && is_product_of_step(x, weight_);
+  const at::Tensor sums = is_step ? packed_->multiply(x, weight_, bias_, {}) : apply_linear(x, weight_, bias_);
   return activation ? activate(sums, *activation) : sums;
 }
 

@@ -24,9 +24,6 @@
 namespace weft::models {
 namespace {
 
-/// Of the weights that a decoder keeps in a second, packed form for speed: 512 MB of float32. A larger model would not
-/// fit in as little memory as one expects of it.
-constexpr std::int64_t kMostPackedNumbers = std::int64_t{1} << 27;
 constexpr std::int64_t kEncoderSeed = -3;  // of dropout_seed: -1 and -2 are embeddings and heads
 
 void check_tokens(const at::Tensor& ids, std::int64_t vocabulary, const char* name, const char* table) {
@@ -150,9 +147,8 @@ at::Tensor EncoderDecoderImpl::scores(const at::Tensor& hidden) const {
 // A head is met at every step, so that its packed form pays.
 at::Tensor EncoderDecoderImpl::step_scores(const at::Tensor& hidden) const {
   const layers::TokenTable table = head_weight();
-  return !table.int8 && layers::PackedWeight::serves(hidden, table.numbers, {})
-             ? packed_head_->multiply(scaled(hidden), table.numbers, head_bias_, {}).to(at::kFloat)
-             : scores(hidden);
+  return VocabularyScorer{.weights = {table.numbers, head_bias_, table.int8}}.step_logits(scaled(hidden),
+                                                                                          *packed_head_);
 }
 
 layers::Source EncoderDecoderImpl::read_source(const SourceText& text, const DropoutSeed& seed) {
@@ -235,7 +231,7 @@ at::Tensor EncoderDecoderImpl::decode(const at::Tensor& ids, layers::DecodingSta
   context.attention.query_offset = state.length();
   context.state = &state;
   context.source = source;
-  const layers::PackingForSteps same_weights_again(numbers_of_a_token(config_) <= kMostPackedNumbers);
+  const layers::PackingForSteps same_weights_again(numbers_of_a_token(config_) <= layers::kMostPackedNumbers);
   const at::Tensor hidden = run_decoder(attention::placed(ids, encoder_->device()), context);
   // Only now: every layer has appended behind the same length.
   state.advance(ids.size(1));

@@ -11,6 +11,8 @@
 #include "weft/attention/devices/placed.h"
 #include "weft/attention/state/whole_text.h"
 #include "weft/core/error.h"
+#include "weft/layers/activation.h"
+#include "weft/layers/inference/packing_for_steps.h"
 #include "weft/layers/memory/segment_memory.h"
 #include "weft/models/families/causal_variant.h"
 #include "weft/models/heads/vocabulary_head.h"
@@ -37,6 +39,13 @@ TokenScores scores_like(const layers::LabelScores& scores, const at::Tensor& lab
 void check_labels(const at::Tensor& ids, const at::Tensor& labels) {
   require(labels.defined() && ids.defined() && labels.sizes() == ids.sizes(),
           "labels and input_ids differ in shape: ", labels.sizes(), " and ", ids.sizes());
+}
+
+/// Of the weights that one token is multiplied by.
+std::int64_t numbers_of_a_step(const TransformerConfig& config) {
+  const std::int64_t of_feed_forward = layers::is_gated(layers::parse_activation(config.hidden_act)) ? 3 : 2;
+  const std::int64_t columns = 4 * config.hidden_size + of_feed_forward * config.feed_forward_size();
+  return config.hidden_size * (config.num_hidden_layers * columns + config.vocab_size);
 }
 
 Initializer initializer_of(const TransformerConfig& config) {
@@ -228,8 +237,14 @@ void LanguageModelImpl::set_compressed_memory_length(std::int64_t rows, std::str
 
 at::Tensor LanguageModelImpl::decode(const at::Tensor& input_ids, layers::DecodingState& state) {
   const at::NoGradGuard without_gradients;
+  // A single text gains nothing by packed weights: its tokens come one by one, and a product of one row reads all of
+  // the weights in either form.
+  std::optional<layers::PackingForSteps> same_weights_again;
+  if (input_ids.defined() && input_ids.dim() == 2 && input_ids.size(0) > 1) {
+    same_weights_again.emplace(numbers_of_a_step(config_) <= layers::kMostPackedNumbers);
+  }
   const at::Tensor hidden = run_behind(state, input_ids);
-  return head_->scorer(*stack_->embeddings).logits(hidden.select(1, input_ids.size(1) - 1));
+  return head_->step_scores(*stack_->embeddings, hidden.select(1, input_ids.size(1) - 1));
 }
 
 std::int64_t LanguageModelImpl::parameter_count() const { return models::parameter_count(*this); }

@@ -121,6 +121,10 @@ bool PackedWeight::serves(const at::Tensor& x, const at::Tensor& weight, std::op
   return plain && known && at::globalContext().userEnabledMkldnn() && operators().both();
 }
 
+bool is_product_of_step(const at::Tensor& x, const at::Tensor& weight) {
+  return x.numel() < kFewestRows * weight.size(1) && PackedWeight::serves(x, weight, {});
+}
+
 at::Tensor PackedWeight::packed(const at::Tensor& weight, std::int64_t rows) {
   const std::scoped_lock lock(mutex_);
   if (!packed_.defined() || !source_.is(weight)) {

@@ -4,7 +4,13 @@
 
 #include <cstdint>
 
+#include <ATen/core/Tensor.h>
+
 namespace weft::layers {
+
+/// Of the weights that a decoder keeps in a second, packed form for speed: 512 MB of float32. A larger model would not
+/// fit in as little memory as one expects of it.
+inline constexpr std::int64_t kMostPackedNumbers = std::int64_t{1} << 27;
 
 /// While it lives, PackedWeight serves this thread's products of two rows or more, where it otherwise asks for 64: for
 /// a decoder, which multiplies the rows of its batch by the same weights at every token. Against LibTorch's product (1
@@ -23,5 +29,10 @@ class PackingForSteps {
   std::int64_t fewest_before_;
   bool kept_before_;
 };
+
+/// Whether PackedWeight serves the product of x [..., in] and weight [out, in] only because it is that of a step,
+/// behind which the caller computes an activation that oneDNN lacks (a gate): of many rows LibTorch's product takes as
+/// long.
+bool is_product_of_step(const at::Tensor& x, const at::Tensor& weight);
 
 }  // namespace weft::layers

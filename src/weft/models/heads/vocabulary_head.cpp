@@ -50,6 +50,11 @@ VocabularyScorer LanguageModelHeadImpl::scorer(const layers::EmbeddingsImpl& emb
   return {transform, transform_norm, activation_, {table.numbers, bias, table.int8}, chunk_};
 }
 
+at::Tensor LanguageModelHeadImpl::step_scores(const layers::EmbeddingsImpl& embeddings,
+                                              const at::Tensor& hidden) const {
+  return scorer(embeddings).step_logits(hidden, *packed_);
+}
+
 void LanguageModelHeadImpl::keep_int8(std::shared_ptr<const layers::Int8Weight> given) {
   int8_ = std::move(given);
   weight = at::Tensor();
@@ -77,6 +82,14 @@ at::Tensor VocabularyScorer::logits(const at::Tensor& hidden) {
   const at::Tensor scores = weights.int8 ? weights.int8->multiply(seen, weights.bias, {})
                                          : layers::apply_linear(seen, weights.weight, weights.bias);
   return scores.scalar_type() == at::kDouble ? scores : scores.to(at::kFloat);
+}
+
+at::Tensor VocabularyScorer::step_logits(const at::Tensor& hidden, layers::PackedWeight& packed) {
+  const at::Tensor& table = weights.weight;
+  if (adaptive || weights.int8 || !layers::PackedWeight::serves(hidden, table, {})) {
+    return logits(hidden);
+  }
+  return packed.multiply(transformed(hidden), table, weights.bias, {}).to(at::kFloat);
 }
 
 at::Tensor VocabularyScorer::loss(const at::Tensor& hidden, const at::Tensor& given, double smoothing) {

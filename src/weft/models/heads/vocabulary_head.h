@@ -13,6 +13,7 @@
 #include "weft/layers/activation.h"
 #include "weft/layers/adaptive/softmax.h"
 #include "weft/layers/embeddings.h"
+#include "weft/layers/inference/packed_weight.h"
 #include "weft/layers/linear.h"
 #include "weft/layers/linear_cross_entropy.h"
 #include "weft/layers/norm.h"
@@ -33,6 +34,8 @@ struct VocabularyScorer {
 
   /// hidden [..., D] -> [..., V], float32 or wider; of a vocabulary in clusters logarithms of probabilities.
   at::Tensor logits(const at::Tensor& hidden);
+  /// The same of a token that is decoded: `packed` keeps a form of W where PackedWeight serves the product.
+  at::Tensor step_logits(const at::Tensor& hidden, layers::PackedWeight& packed);
   /// hidden [T, D], labels int64 [T] on any device -> mean nats, see layers::linear_cross_entropy. Errors: kUnsupported
   /// for smoothing over a vocabulary in clusters.
   at::Tensor loss(const at::Tensor& hidden, const at::Tensor& labels, double smoothing = 0.0);
@@ -49,6 +52,8 @@ class LanguageModelHeadImpl : public torch::nn::Module, public layers::KeepsInt8
   LanguageModelHeadImpl(const TransformerConfig& config, const at::TensorOptions& options);
   /// What scores hidden states.
   VocabularyScorer scorer(const layers::EmbeddingsImpl& embeddings) const;
+  /// The scores of a token that is decoded, hidden [B, D] -> [B, V], from a packed form of the table where it pays.
+  at::Tensor step_scores(const layers::EmbeddingsImpl& embeddings, const at::Tensor& hidden) const;
   /// Mean nats of the span-boundary objective over the spans of labels [B, N]; 0 where there are none. hidden [B, N,
   /// D].
   at::Tensor span_loss(const at::Tensor& hidden, const layers::EmbeddingsImpl& embeddings, const at::Tensor& labels);
@@ -69,6 +74,7 @@ class LanguageModelHeadImpl : public torch::nn::Module, public layers::KeepsInt8
   layers::Activation activation_;
   std::int64_t chunk_;
   std::shared_ptr<const layers::Int8Weight> int8_;
+  std::unique_ptr<layers::PackedWeight> packed_ = std::make_unique<layers::PackedWeight>();
 };
 TORCH_MODULE(LanguageModelHead);
 
