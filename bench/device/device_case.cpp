@@ -134,11 +134,12 @@ struct WeftCase {
     // As the backend does: few blocks a part where weft_cuda_decode takes the call.
     const bool is_decoded = of.queries == 1;
     const std::int64_t longest = weft::kernels::cuda::longest_part(view);
-    rows = packed_plan({view.row_begin, view.query_blocks, counts.groups,
+    rows = packed_plan({view.row_begin, view.key_block, view.kind, view.query_blocks, counts.groups,
                         is_decoded ? weft::kernels::cuda::kLongestDecodePart : longest},
                        packed);
-    columns = packed_plan(
-        {transpose.view().column_begin, view.key_blocks, counts.groups, longest, of.heads != of.key_heads}, packed);
+    columns = packed_plan({transpose.view().column_begin, transpose.view().query_block, nullptr, view.key_blocks,
+                           counts.groups, longest, of.heads != of.key_heads},
+                          packed);
   }
 
   template <typename T>

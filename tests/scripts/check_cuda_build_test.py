@@ -71,6 +71,17 @@ class CheckCudaTest(unittest.TestCase):
         ordered = CODE.replace("EXIT", "@P0 BPT.TRAP 0x1").replace("HMMA.16816.F32.BF16 R4, R8, R12, R4", "HGMMA.64x64x16.F32.BF16 R4, R8")
         self.assertNotIn("traps", " ".join(offences(code=ordered)))
 
+    def test_memory_before_the_wait_is_refused(self):
+        def hasty(*instructions):
+            return list(judge.hasty(sass.read(code_of(FORWARD, *instructions))))
+
+        self.assertEqual(hasty("LDC R1, c[0x0][0x28]", "PREEXIT", "ACQBULK", "@!P0 LDG.E.64 R2, [R4.64]", "EXIT"), [])
+        self.assertEqual(hasty("LDG.E R2, [R4.64]", "ACQBULK", "STG.E [R4.64], R2", "EXIT"),
+                         ["sm_90a: ForwardPass(bf16, 1, 0) reaches the memory 1 times before it waits for the pass before it"])
+        self.assertEqual(hasty("LDG.E R2, [R4.64]", "EXIT"), ["sm_90a: ForwardPass(bf16, 1, 0) does not wait for the pass before it (no ACQBULK)"])
+        elsewhere = [code_of(FORWARD, "LDG.E R2, [R4.64]").replace("sm_90a", "sm_80"), code_of("run_elements", "LDG.E R2, [R4.64]")]
+        self.assertEqual([list(judge.hasty(sass.read(code))) for code in elsewhere], [[], []])
+
     def test_what_runs_again_for_nan_may_spill(self):
         careful = FORWARD.replace("11ForwardPassI", "11CarefulPassINS1_11ForwardWalkI").replace("ELb0EEEEE", "ELb0EEEEEEE")
         kernels, _ = ptxas.read(log_of(careful, 24, 16))

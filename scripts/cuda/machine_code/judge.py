@@ -14,6 +14,8 @@ WGMMA = re.compile(r"7HotPassINS1_(?:11ForwardWalkINS1_10HalfFormatILb[01]EEELi\
 ONLY_HERE = re.compile(r"7HotPassINS1_(?:11ForwardWalkINS1_10HalfFormatILb[01]EEELi\d+ELb0E(?:Lb1E|Lb0ELb1E)|" + GRADIENTS + ")")
 # They run again what has a number that is not finite, and nothing else: they may spill.
 CAREFUL = re.compile(r"\dCarefulPass")
+# Passes of a call, which device_launcher.h lets begin before the one before is through.
+OF_A_CALL = re.compile(r"\drun_passI")
 # A pass, and what it walks over, are named so in the mangled name of its kernel: a length, the name.
 PASS = re.compile(r"\d([A-Z][A-Za-z]*?(?:Pass|Walk))(?=I|E|$)")
 ARGUMENTS = re.compile(r"HalfFormatILb([01])|(Float32|Tf32)Format|L([ib])(\d+)E")
@@ -37,6 +39,16 @@ def offences(kernels, warnings, code, architectures):
         for name in sorted(disassembled):
             found.extend(f"{architecture}: {label(name)} {what}" for what in faults(name, architecture, compiled.get(name), disassembled[name]))
     return found
+
+
+def hasty(code):
+    """Lines that name the kernels of sm_90a that do not wait for the pass before, or reach the memory before they do: results would be wrong now and then."""
+    for (name, architecture), counts in sorted(code.items()):
+        if architecture == "sm_90a" and OF_A_CALL.search(name):
+            if not sass.of_kind(counts, "wait"):
+                yield f"{architecture}: {label(name)} does not wait for the pass before it (no ACQBULK)"
+            elif counts["early"]:
+                yield f"{architecture}: {label(name)} reaches the memory {counts['early']} times before it waits for the pass before it"
 
 
 def faults(name, architecture, compiled, counts):

@@ -17,11 +17,14 @@ KINDS = {
     "LDGSTS": ("LDGSTS",),
     "local": ("STL", "LDL"),
     "trap": ("BPT",),
+    "wait": ("ACQBULK",),
 }
+# What reaches the memory of the device.
+MEMORY = {"LDG", "LDGSTS", "STG", "LD", "ST", "ATOM", "ATOMG", "RED", "REDG", "UBLKCP", "UTMALDG"}
 
 
 def read(text):
-    """{(kernel, architecture): Counter of instructions, and of `all`}."""
+    """{(kernel, architecture): Counter of instructions, of `all`, and of `early`, which reach the memory before the kernel waits for the one before it}."""
     found, counts, architecture = {}, None, None
     for line in text.splitlines():
         if of := ARCHITECTURE.match(line):
@@ -31,6 +34,7 @@ def read(text):
         elif counts is not None and (instruction := INSTRUCTION.match(line)):
             counts[instruction[1]] += 1
             counts["all"] += 1
+            counts["early"] += instruction[1] in MEMORY and not of_kind(counts, "wait")
     return found
 
 

@@ -132,6 +132,32 @@ TEST(CudaCalls, BlocksThatRunAgainAreFoundInAnyOrder) {
   }
 }
 
+// More thread blocks than one looks at together: in either walk of the backward pass those run again that must.
+TEST(CudaCalls, EachOfManyBlocksIsFoundThatRunsAgain) {
+  const auto alike = [](std::int64_t, std::int64_t query, std::int64_t key) { return query % 2 == key % 2 ? 1 : 0; };
+  const auto is_lost = [](std::int64_t batch) { return batch == 0 || batch == 127 || batch == 128 || batch == 149; };
+  for (const kernels::FusedKernels* kernels : {&kEmulatedCudaKernels, &kEmulatedHopperKernels}) {
+    BFloat16Case call({150, 1, 1, 20, 70, 8, 8, {64, 64}}, alike, 4, DType::kBFloat16);
+    call.own = kernels;
+    for (std::int64_t batch = 0; batch < 150; ++batch) {
+      if (is_lost(batch)) {
+        call.value.set(batch, 0, 67, 3, std::numeric_limits<double>::quiet_NaN());
+      }
+    }
+    call.forward();
+    call.backward();
+    for (std::int64_t batch = 0; batch < 150; ++batch) {
+      for (std::int64_t row = 0; row < 20; ++row) {
+        EXPECT_EQ(std::isnan(call.output.get(batch, 0, row, 3)), is_lost(batch) && row % 2 == 1) << batch;
+        EXPECT_EQ(std::isnan(call.query_gradient.get(batch, 0, row, 0)), is_lost(batch) && row % 2 == 1) << batch;
+      }
+      for (std::int64_t key = 0; key < 70; ++key) {
+        EXPECT_EQ(std::isnan(call.key_gradient.get(batch, 0, key, 0)), is_lost(batch) && key % 2 == 1) << batch;
+      }
+    }
+  }
+}
+
 // Rows and columns of 40 blocks, which are not cut, give what parts of 16 give.
 void expect_long_parts_equal_short(const kernels::FusedKernels& kernels, const Shape& shape) {
   BFloat16Case cut(shape, any_edge, 4, DType::kBFloat16);
@@ -159,7 +185,8 @@ TEST(CudaCalls, RowsOfManyBlocksNeedNotBeCut) {
 
 TEST(CudaCalls, PlansHaveTheLongestFirst) {
   const pattern::BlockLayout layout = hand_layout({64, 64}, 200, 210, 1, star_edges);
-  const kernels::cuda::PlanSource source{layout.row_begin.data(), 4, 1, 2, false};
+  const kernels::cuda::PlanSource source{
+      layout.row_begin.data(), layout.key_block.data(), layout.kind.data(), 4, 1, 2, false};
   const kernels::cuda::PlanSize size = kernels::cuda::plan_size(source);
   EXPECT_EQ(size.items, 8);  // four rows of three or four blocks
   EXPECT_EQ(size.joins, 4);
@@ -175,6 +202,11 @@ TEST(CudaCalls, PlansHaveTheLongestFirst) {
     const std::int64_t count = items[at].end - items[at].begin;
     blocks += count;
     EXPECT_LE(count, at == 0 ? 2 : items[at - 1].end - items[at - 1].begin);
+    for (std::int64_t block = 0; block < 2; ++block) {
+      const auto index = static_cast<std::size_t>(items[at].begin + block);
+      EXPECT_EQ(items[at].met[block], block < count ? layout.key_block[index] : 0);
+      EXPECT_EQ(items[at].kind[block], block < count ? layout.kind[index] : 0);
+    }
   }
   EXPECT_EQ(blocks, layout.blocks());
   EXPECT_EQ(joins[0].block, 0);
@@ -182,7 +214,8 @@ TEST(CudaCalls, PlansHaveTheLongestFirst) {
   EXPECT_EQ(item_begin[1], size.items);
 
   const pattern::BlockLayout cross = hand_layout({64, 64}, 200, 210, 1, cross_edges);
-  const kernels::cuda::PlanSize one = kernels::cuda::plan_size({cross.row_begin.data(), 4, 1, 2, false});
+  const kernels::cuda::PlanSize one =
+      kernels::cuda::plan_size({cross.row_begin.data(), nullptr, nullptr, 4, 1, 2, false});
   EXPECT_EQ(one.joins, 1);
   EXPECT_EQ(one.most_items, 5);
   EXPECT_EQ(one.long_items, 2);

@@ -75,8 +75,9 @@ class EmulatedCall {
   void backward(void (*emulate)(const kernels::cuda::DeviceCall&)) {
     const AttentionArguments& arguments = call.attention;
     const bool joins_all = arguments.heads != arguments.key_heads;
-    HeldPlan columns({call.gradients.transpose.column_begin, arguments.layout.key_blocks, counts_.groups,
-                      longest_emulated_part, joins_all});
+    const pattern::TransposeView& transpose = call.gradients.transpose;
+    HeldPlan columns({transpose.column_begin, transpose.query_block, nullptr, arguments.layout.key_blocks,
+                      counts_.groups, longest_emulated_part, joins_all});
     call.columns = columns.list();
     const std::int64_t heads = arguments.batch * arguments.heads;
     make_flags();
@@ -95,7 +96,9 @@ class EmulatedCall {
 
  private:
   HeldPlan rows_of(const AttentionArguments& arguments, std::int64_t longest) const {
-    return HeldPlan({arguments.layout.row_begin, arguments.layout.query_blocks, counts_.groups, longest, false});
+    const pattern::LayoutView& layout = arguments.layout;
+    return HeldPlan(
+        {layout.row_begin, layout.key_block, layout.kind, layout.query_blocks, counts_.groups, longest, false});
   }
   std::int64_t slots_of(const kernels::cuda::WorkList& list) const {
     return call.attention.batch * call.attention.heads * list.slots * 64;

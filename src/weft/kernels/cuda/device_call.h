@@ -10,11 +10,13 @@
 namespace weft::kernels::cuda {
 
 /// A block of queries (or of keys) with the blocks [begin, end) that it meets: all of them, or a part.
-struct WorkItem {
+struct alignas(16) WorkItem {
   std::int32_t begin;
   std::int32_t end;
   std::int32_t block;
-  std::int32_t slot;  ///< where the sums of a part are left; -1: the item is whole, and its results are final
+  std::int32_t slot;     ///< where the sums of a part are left; -1: the item is whole, and its results are final
+  std::int32_t met[2];   ///< the first two blocks that it meets, which so are known with it; 0: there is none
+  std::int32_t kind[2];  ///< of blocks of keys, as the layout has them
 };
 
 /// What is joined, in the order of the slots.
@@ -75,7 +77,7 @@ struct DeviceCall {
   bool has_weights = false;                   ///< the layout has blocks with log multiplicities
   float* delta = nullptr;                     ///< [B, H, Q]: rowsum(dO O)
   Partials partials;
-  std::uint8_t* lost = nullptr;  ///< a flag for each thread block of a walk, of which there are at most lost_flags()
+  std::uint8_t* lost = nullptr;  ///< a flag for each thread block of the walks, of which there are at most lost_flags()
   Draws draws;
   bool is_tf32 = false;     ///< float32 may be multiplied with 11 bits
   bool is_aligned = false;  ///< rows of all inputs begin at multiples of 16 bytes

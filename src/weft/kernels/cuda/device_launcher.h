@@ -29,8 +29,20 @@ constexpr int resident() {
   return 1;
 }
 
+/// In code for 9.0 all thread blocks begin with this. The next pass may be placed once all blocks of this one have
+/// begun, where blocks that are through leave room. It waits here until the pass before it is through, with all that
+/// it wrote, and so, one after the other, with all passes of the call: nothing is read or written before. Every kernel
+/// that is launched early must wait so, or the ones behind it would wait for too little.
+WEFT_DEVICE void await_pass_before() {
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+  asm volatile("griddepcontrol.launch_dependents;\n" ::: "memory");
+  asm volatile("griddepcontrol.wait;\n" ::: "memory");
+#endif
+}
+
 template <typename Pass>
 __global__ void __launch_bounds__(Pass::kThreads, resident<Pass>()) run_pass(const __grid_constant__ DeviceCall call) {
+  await_pass_before();
   DeviceLanes<Pass::kThreads> lanes;
   Pass::block(lanes, call, {blockIdx.x, blockIdx.y, blockIdx.z});
 }
@@ -61,14 +73,24 @@ cudaError_t allow_shared(int bytes) {
   return error;
 }
 
+/// The passes of one call, on one stream. On a GPU of 9.0 those behind the first are placed while the last thread
+/// blocks of the one before run, and wait for it (await_pass_before()), so that what a launch costs passes meanwhile.
+/// The first one is launched as any kernel: what ran before on the stream is not ours, and may itself not have waited
+/// for all that it follows. Other code does not wait, and is launched without that everywhere.
 class DeviceLauncher {
  public:
-  explicit DeviceLauncher(void* stream) : stream_(static_cast<cudaStream_t>(stream)) {}
+  explicit DeviceLauncher(void* stream) : stream_(static_cast<cudaStream_t>(stream)) {
+    int device = 0;
+    error_ = cudaGetDevice(&device);
+    if (error_ == cudaSuccess) {
+      error_ = cudaDeviceGetAttribute(&capability_, cudaDevAttrComputeCapabilityMajor, device);
+    }
+  }
 
   template <typename Pass>
   void launch(const DeviceCall& call) {
     const Grid grid = Pass::grid(call);
-    if (error_ != cudaSuccess || grid.x * grid.y * grid.z == 0) {
+    if (error_ != cudaSuccess || blocks_of(grid) == 0) {
       return;
     }
     if (grid.y > kMostBlocks || grid.z > kMostBlocks) {
@@ -80,25 +102,39 @@ class DeviceLauncher {
       error_ = allow_shared<Pass>(shared);
     }
     if (error_ == cudaSuccess) {
-      const dim3 blocks(static_cast<unsigned>(grid.x), static_cast<unsigned>(grid.y), static_cast<unsigned>(grid.z));
-      run_pass<Pass><<<blocks, Pass::kThreads, static_cast<std::size_t>(shared), stream_>>>(call);
-      error_ = cudaGetLastError();
+      begin<Pass>(grid, shared, call);
     }
   }
-  /// Whether the machine code of the device has products of slices: that of sm_90a, which runs on 9.0 only.
-  bool has_slice_products() const {
-    int device = 0;
-    int major = 0;
-    return cudaGetDevice(&device) == cudaSuccess &&
-           cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device) == cudaSuccess && major == 9;
-  }
+  /// Whether the machine code of the device is that of sm_90a, which runs on 9.0 only: it has products of slices.
+  bool has_slice_products() const { return capability_ == 9; }
   const char* problem() const { return error_ == cudaSuccess ? nullptr : cudaGetErrorString(error_); }
 
  private:
   static constexpr std::int64_t kMostBlocks = 65535;  // of a grid's second and third dimension
   static constexpr int kSharedWithoutAsking = 48 * 1024;
 
+  template <typename Pass>
+  void begin(const Grid& grid, int shared, const DeviceCall& call) {
+    cudaLaunchAttribute early{};
+    early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    early.val.programmaticStreamSerializationAllowed = 1;
+    cudaLaunchConfig_t launch{};
+    launch.gridDim = dim3(static_cast<unsigned>(grid.x), static_cast<unsigned>(grid.y), static_cast<unsigned>(grid.z));
+    launch.blockDim = dim3(Pass::kThreads);
+    launch.dynamicSmemBytes = static_cast<std::size_t>(shared);
+    launch.stream = stream_;
+    launch.attrs = &early;
+    launch.numAttrs = has_pass_before_ && has_slice_products() ? 1 : 0;
+    error_ = cudaLaunchKernelEx(&launch, run_pass<Pass>, call);
+    if (error_ != cudaSuccess) {
+      cudaGetLastError();  // told by problem(), and not again by the next call
+    }
+    has_pass_before_ = true;
+  }
+
   cudaStream_t stream_;
+  int capability_ = 0;
+  bool has_pass_before_ = false;
   cudaError_t error_ = cudaSuccess;
 };
 

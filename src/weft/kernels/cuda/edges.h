@@ -47,24 +47,26 @@ WEFT_DEVICE std::int64_t group_of(const DeviceCall& call, const Place& at) {
 WEFT_DEVICE bool has_item(const WorkList& list, std::int64_t group, std::int64_t item) {
   return item < list.item_begin[group + 1] - list.item_begin[group];
 }
-/// The item of a thread block in a list of work; its end is before its begin where there is none.
+/// What a thread block has that has no item: its end is before its begin.
+WEFT_DEVICE WorkItem no_item() { return {1, 0, 0, -1, {}, {}}; }
+/// The item of a thread block in a list of work.
 WEFT_DEVICE WorkItem item_of(const DeviceCall& call, const WorkList& list, const Place& place) {
   const std::int64_t group = group_of(call, place);
-  return has_item(list, group, place.item) ? list.items[list.item_begin[group] + place.item] : WorkItem{1, 0, 0, -1};
+  return has_item(list, group, place.item) ? list.items[list.item_begin[group] + place.item] : no_item();
 }
 
 /// The same sooner: reads the item of the first group beside the group of the head, which most often is the first one.
 template <typename Lanes>
 WEFT_DEVICE WorkItem item_at_once(const DeviceCall& call, const WorkList& list, const Place& place) {
   const WorkItem read = list.items[place.item];
-  // forget(): or the compiler reads it where it is used, behind the branch.
-  const WorkItem of_first{Lanes::forget(read.begin), Lanes::forget(read.end), Lanes::forget(read.block),
-                          Lanes::forget(read.slot)};
+  WorkItem of_first = read;
+  of_first.begin = Lanes::forget(read.begin);  // or the compiler reads it where it is used, behind the branch
+  of_first.met[0] = Lanes::forget(read.met[0]);
   const int first_end = Lanes::forget(static_cast<int>(list.item_begin[1]));
   if (group_of(call, place) != 0) {
     return item_of(call, list, place);
   }
-  return place.item < first_end ? of_first : WorkItem{1, 0, 0, -1};
+  return place.item < first_end ? of_first : no_item();
 }
 
 /// Keys of a block that exist and are not padded.

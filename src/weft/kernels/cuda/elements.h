@@ -8,7 +8,7 @@
 #include "weft/core/random.h"
 #include "weft/kernels/cuda/device_elements.h"
 #include "weft/kernels/cuda/own_rows.h"
-#include "weft/kernels/cuda/passes.h"
+#include "weft/kernels/cuda/passes/grid.h"
 #include "weft/kernels/dropout.h"
 #include "weft/kernels/element_dropout.h"
 

@@ -114,7 +114,7 @@ class ForwardAheadBlock {
     KeyBlock later;
   };
   WEFT_DEVICE KeyBlocks first_blocks() const {
-    return {key_block(item_.begin), key_block(item_.begin + 1), key_block(item_.begin + 2)};
+    return {{item_.met[0], item_.kind[0]}, {item_.met[1], item_.kind[1]}, key_block(item_.begin + 2)};
   }
 
   /// Where keys are one slice. Two places for keys and two for values: while the keys of a block and the values of the
@@ -181,8 +181,7 @@ class ForwardAheadBlock {
 
   WEFT_DEVICE void sum_wide() {
     const std::int32_t steps = (item_.end - item_.begin) * (query_.slices() + 1);
-    const std::int32_t first_block = item_.begin < item_.end ? rows_.key_block(item_.begin) : 0;
-    Slices slices(lanes_, ring_place<Format>(query_.slices()), steps, Copy{this, item_.begin, 0, first_block, 0});
+    Slices slices(lanes_, ring_place<Format>(query_.slices()), steps, Copy{this, item_.begin, 0, item_.met[0], 0});
     if (item_.begin < item_.end) {
       sum_values(slices);
     }

@@ -316,6 +316,9 @@ class GradientAheadBlock {
     if constexpr (kOwnsQueries) {
       store_sums(first_sums_, gradients.query_gradient, call_.partials.query, call_.attention.head_dim, scale);
     } else {
+      if constexpr (kIsPlain) {  // computed again, rather than kept in a register while blocks are met
+        key_head_ = key_head_of(call_.attention, Lanes::forget(at_.head));
+      }
       store_sums(first_sums_, gradients.key_gradient, call_.partials.key, call_.attention.head_dim, scale);
       store_sums(second_sums_, gradients.value_gradient, call_.partials.value, call_.attention.value_dim, 1);
     }

@@ -43,11 +43,9 @@ class MetList {
   template <bool kOwnsQueries>
   WEFT_DEVICE MetBlock first(const WorkItem& item) const {
     if constexpr (kOwnsQueries) {
-      const std::int32_t block = call_.attention.layout.key_block[item.begin];
-      return {block, 0, keys_there(call_, at_.batch, block)};
+      return {item.met[0], 0, keys_there(call_, at_.batch, item.met[0])};
     } else {
-      const std::int32_t block = call_.gradients.transpose.query_block[item.begin];
-      return {block, 0, queries_there(call_, block)};
+      return {item.met[0], 0, queries_there(call_, item.met[0])};
     }
   }
   /// Block `number` of an item comes next, from 0 on: a barrier at some of them.

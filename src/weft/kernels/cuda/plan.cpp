@@ -32,6 +32,16 @@ bool is_joined(const PlanSource& source, const BlockParts& block) noexcept {
   return source.joins_all || block.parts > 1;
 }
 
+WorkItem item_of(const PlanSource& source, const pattern::BlockRange& blocks, std::int32_t name,
+                 std::int32_t slot) noexcept {
+  WorkItem item{static_cast<std::int32_t>(blocks.begin), static_cast<std::int32_t>(blocks.end), name, slot, {}, {}};
+  for (std::int64_t at = 0; at < std::min<std::int64_t>(2, blocks.count()); ++at) {
+    item.met[at] = source.met[blocks.begin + at];
+    item.kind[at] = source.kind == nullptr ? 0 : source.kind[blocks.begin + at];
+  }
+  return item;
+}
+
 // Writes the items and joins of a group behind those that are there; the sizes are what was written.
 PlanSize fill_group(const PlanSource& source, std::int64_t group, WorkItem* items, JoinItem* joins) noexcept {
   PlanSize size;
@@ -44,8 +54,7 @@ PlanSize fill_group(const PlanSource& source, std::int64_t group, WorkItem* item
     for (std::int64_t part = 0; part < found.parts; ++part) {
       const pattern::BlockRange blocks = found.of(part);
       const std::int64_t slot = is_joined(source, found) ? size.slots++ : -1;
-      items[size.items++] = {static_cast<std::int32_t>(blocks.begin), static_cast<std::int32_t>(blocks.end), name,
-                             static_cast<std::int32_t>(slot)};
+      items[size.items++] = item_of(source, blocks, name, static_cast<std::int32_t>(slot));
     }
   }
   std::stable_sort(items, items + size.items, [](const WorkItem& left, const WorkItem& right) {
@@ -110,8 +119,7 @@ bool has_single_queries(const AttentionArguments& arguments) noexcept {
 std::int64_t lost_flags(const DeviceCall& call) noexcept {
   constexpr std::int64_t kMostChunks =
       kMaximumHeadDim / 32 * 2;  // of float32: slices of 32 columns, blocks in two parts
-  return call.attention.batch * call.attention.heads * std::max(call.rows.most_items, call.columns.most_items) *
-         kMostChunks;
+  return call.attention.batch * call.attention.heads * (call.rows.most_items + call.columns.most_items) * kMostChunks;
 }
 
 bool has_aligned_rows(const AttentionArguments& arguments, const AttentionGradients& gradients) noexcept {

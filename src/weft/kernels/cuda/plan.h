@@ -34,6 +34,8 @@ std::int64_t longest_part(const pattern::LayoutView& layout) noexcept;
 /// One direction of a layout.
 struct PlanSource {
   const std::int64_t* begin = nullptr;  ///< LayoutView::row_begin or TransposeView::column_begin
+  const std::int32_t* met = nullptr;    ///< LayoutView::key_block or TransposeView::query_block
+  const std::int32_t* kind = nullptr;   ///< LayoutView::kind for rows; null for columns
   std::int64_t blocks = 0;              ///< query_blocks or key_blocks
   std::int64_t groups = 0;
   std::int64_t longest = kLongestPart;
@@ -66,7 +68,7 @@ WorkList work_list(const PlanSize& size, const PlanArrays& arrays) noexcept;
 /// Whether weft_cuda_decode takes a call: one query a block, and no dropout.
 bool has_single_queries(const AttentionArguments& arguments) noexcept;
 
-/// Bytes of DeviceCall::lost that a call with these plans needs, at most.
+/// Bytes of DeviceCall::lost that a call with these plans needs, at most: for its walks over rows and over columns.
 std::int64_t lost_flags(const DeviceCall& call) noexcept;
 
 /// Whether rows of all inputs begin at multiples of 16 bytes, so that cp.async copies them; `gradients` may be empty.

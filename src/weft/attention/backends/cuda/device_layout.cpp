@@ -99,6 +99,8 @@ RowsOnDevice copy_rows(const pattern::BlockLayout& blocks, c10::Device device) {
   const bool is_decoded = blocks.tile.query == 1 || blocks.query_length == 1;
   const CopiedPlan plan(
       places, {.begin = blocks.row_begin.data(),
+               .met = blocks.key_block.data(),
+               .kind = blocks.kind.data(),
                .blocks = blocks.query_blocks(),
                .groups = counts.groups,
                .longest = is_decoded ? kernels::cuda::kLongestDecodePart : kernels::cuda::longest_part(blocks.view())});
@@ -137,6 +139,7 @@ ColumnsOnDevice copy_columns(const Layout& layout, c10::Device device, bool shar
   const CopiedArray query_block(places, transpose.query_block);
   const CopiedArray block(places, transpose.block);
   const CopiedPlan plan(places, {.begin = transpose.column_begin.data(),
+                                 .met = transpose.query_block.data(),
                                  .blocks = layout.blocks().key_blocks(),
                                  .groups = kernels::cuda::counts_of(layout.blocks().view()).groups,
                                  .longest = kernels::cuda::longest_part(layout.blocks().view()),
