@@ -111,7 +111,7 @@ def attention_figures():
 
 
 def model_read(family, dtype, field, expected_seconds, *flags):
-    own = ["--dtype", "float32", "--weights", "int8"] if dtype == "int8" else ["--dtype", dtype]
+    own = ["--weights", "int8"] if dtype == "int8" else ["--dtype", dtype]
 
     def read(context):
         command = [context.weft, "bench", "model", context.model(family), "--length", LENGTH, *own, "--repeats", 3, "--threads", context.threads]

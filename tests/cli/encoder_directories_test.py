@@ -233,6 +233,12 @@ class Int8Test(Case):
             self.assertNotEqual(flag["result"], exact["result"])
             self.assertEqual((flag["metadata"]["weights"], file["metadata"]["weights"]), ("int8", "int8"))
             self.assertNotIn("weights", exact["metadata"])
+            # What is not int8 is computed in what the processor is fast at, unless the user says another type.
+            (fast,) = results(task[0], plain, task[1], "--dtype", "auto")
+            self.assertEqual([found["metadata"]["dtype"] for found in (flag, file, exact)], [fast["metadata"]["dtype"]] * 2 + ["float32"])
+            named = [results(task[0], model, task[1], "--dtype", "float32", *more)[0] for model, more in ((plain, ("--weights", "int8")), (saved, ()))]
+            self.assertEqual([found["metadata"]["dtype"] for found in named], ["float32"] * 2)
+            self.assertEqual(named[0]["result"], named[1]["result"])
             sizes = [(folder / "model.safetensors").stat().st_size for folder in (saved, plain)]
             self.assertLess(sizes[0], 0.5 * sizes[1])  # of a model this small norms, positions and names are a large part
 

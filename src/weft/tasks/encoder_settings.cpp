@@ -7,6 +7,7 @@
 
 #include "weft/attention/devices/device.h"
 #include "weft/attention/devices/device_work.h"
+#include "weft/checkpoint/int8/quantization_config.h"
 #include "weft/formats/config_json.h"
 #include "weft/training/run/run_of_model.h"
 
@@ -27,9 +28,11 @@ formats::Json replaced_fields(const EncoderRunConfig& config) {
   return fields;
 }
 
-at::ScalarType dtype_of(const std::string& name) {
+/// `beside_int8`: the products of linear layers are int8, which rounds more than bfloat16 does.
+at::ScalarType dtype_of(const std::string& name, bool beside_int8) {
+  const bool follows_device = name == "auto" || (name == "run" && beside_int8);
   const bool narrow =
-      name == "bfloat16" || (name == "auto" && attention::is_fast_at_bfloat16(attention::opening_device()));
+      name == "bfloat16" || (follows_device && attention::is_fast_at_bfloat16(attention::opening_device()));
   return narrow ? at::kBFloat16 : at::kFloat;
 }
 
@@ -45,7 +48,8 @@ EncoderSettings encoder_settings(const EncoderRunConfig& config, const std::file
   if (const auto own = follows_run ? training::run_dtype(directory) : std::nullopt) {
     settings.products = *own;
   } else {
-    settings.dtype = dtype_of(config.dtype);
+    const bool beside_int8 = config.weights == "int8" || (follows_run && checkpoint::has_int8_weights(directory));
+    settings.dtype = dtype_of(config.dtype, beside_int8);
   }
   settings.int8 = config.weights == "int8";
   settings.check_finite = config.check_tensors;

@@ -48,11 +48,12 @@ struct EncoderRunConfig {
                 "pad inputs to the lengths that Hugging Face pads to, and let texts of a batch change each other where "
                 "they do there, so that the numbers are equal to its numbers"});
     visit(Field{"check_tensors", &C::check_tensors, "fail if a weight is NaN or infinite, and name its tensor"});
-    visit(Field{"dtype", &C::dtype,
-                "element type of weights and products; run keeps the weights and multiplies them in what the run "
-                "learned in, and is float32 for a model of no run; auto is the same for a run, else bfloat16 where "
-                "the device is fast at it"}
-              .one_of({"run", "auto", "float32", "bfloat16"}));
+    visit(
+        Field{"dtype", &C::dtype,
+              "element type of weights and products; run keeps the weights and multiplies them in what the run "
+              "learned in, and is float32 for a model of no run, but beside int8 weights bfloat16 where the device is "
+              "fast at it; auto is the same for a run, else bfloat16 where the device is fast at it"}
+            .one_of({"run", "auto", "float32", "bfloat16"}));
     visit(
         Field{"weights", &C::weights,
               "how linear layers and tables of tokens keep their weights: stored as the element type says, or as int8 "
@@ -69,7 +70,7 @@ struct EncoderSettings {
   bool int8 = false;                  ///< the linear layers keep int8
   bool check_finite = false;
 };
-/// For the model in `directory`. Errors: those of training::run_dtype().
+/// For the model in `directory`. Errors: those of training::run_dtype() and checkpoint::has_int8_weights().
 EncoderSettings encoder_settings(const EncoderRunConfig& config, const std::filesystem::path& directory);
 
 /// "float32" or "bfloat16".

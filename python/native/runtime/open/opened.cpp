@@ -11,6 +11,7 @@
 #include "weft/generation/settings/read_settings.h"
 #include "weft/hub/models.h"
 #include "weft/text/unknown_tokens.h"
+#include "weft/training/run/run_of_model.h"
 
 namespace weft::python {
 namespace {
@@ -160,6 +161,6 @@ OpenedDecoder& Opened::decoder() {
   return *decoder_;
 }
 
-std::string Opened::products() const { return tasks::dtype_text(tasks::product_type(settings(directory_.path()))); }
+std::string Opened::products() const { return training::dtype_of_model(config_.dtype, directory_.path()); }
 
 }  // namespace weft::python

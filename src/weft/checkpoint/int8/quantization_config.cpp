@@ -2,6 +2,8 @@
 // One form: settings that other programs would choose are checked and not followed.
 #include "weft/checkpoint/int8/quantization_config.h"
 
+#include "weft/checkpoint/model_kind.h"
+#include "weft/checkpoint/sentence/sentence_settings.h"
 #include "weft/core/error.h"
 
 namespace weft::checkpoint {
@@ -37,6 +39,16 @@ bool take_quantization(Json& config, std::string_view where) {
   }
   config.erase(found);
   return true;
+}
+
+bool has_int8_weights(const std::filesystem::path& directory) {
+  const auto has_config = [](const std::filesystem::path& folder) { return ModelFile(folder, "config.json").exists(); };
+  const std::filesystem::path folder = has_config(directory) ? directory : transformer_folder(directory);
+  if (!has_config(folder)) {
+    return false;
+  }
+  Json config = read_model_config(folder);
+  return take_quantization(config, (folder / "config.json").string());
 }
 
 std::string scale_name(std::string_view tensor) { return concat(tensor, "_scale"); }

@@ -33,6 +33,7 @@
 #include "weft/tasks/pictures/complete_picture.h"
 #include "weft/text/unknown_tokens.h"
 #include "weft/training/precision.h"
+#include "weft/training/run/run_of_model.h"
 
 namespace weft::cli {
 namespace {
@@ -286,8 +287,10 @@ void run_generate(const GenerateOptions& options) {
   if (settings.int8) {
     directory.ask_for_int8();
   }
-  // The weights of a decoder are float32, whatever they are multiplied in.
-  const std::string dtype = tasks::dtype_text(product_type(settings));
+  // The weights of a decoder are float32, whatever they are multiplied in, and so is what is beside int8 ones.
+  const std::string dtype =
+      has_source ? tasks::dtype_text(product_type(settings))
+                 : training::dtype_of_model(encoder_config(options.encoder, "weft generate").dtype, directory.path());
   const training::AutocastGuard autocast(has_source ? settings.products : dtype);
   if (has_tensors) {
     run_tensors(options, directory, config, settings);

@@ -25,6 +25,7 @@
 #include "weft/fine_tuning/pairs/pair_measurement.h"
 #include "weft/runs/evaluate/pairs.h"
 #include "weft/tasks/embedding/embedder.h"
+#include "weft/tasks/encoder_settings.h"
 #include "weft/training/evaluation/evaluate.h"
 #include "weft/training/evaluation/evaluate_masked.h"
 
@@ -136,7 +137,9 @@ std::vector<Loss> losses_of_masked(const checkpoint::OpenedModel& opened, const 
 /// The vector of each line.
 std::vector<std::vector<float>> vectors_of(const checkpoint::OpenedModel& opened,
                                            const std::vector<std::string>& lines) {
-  tasks::Embedder embedder = tasks::open_embedder(opened, {});
+  // As `weft embed` computes them unless it is told otherwise.
+  tasks::Embedder embedder =
+      tasks::open_embedder(opened, tasks::model_options(tasks::encoder_settings({}, opened.root())));
   std::vector<tasks::Document> documents;
   documents.reserve(lines.size());
   for (std::size_t i = 0; i < lines.size(); ++i) {
