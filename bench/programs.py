@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs `weft` and a peer program for the comparisons in this folder, and says on which machine."""
 import argparse
+import contextlib
 import datetime
 import json
 import os
@@ -8,6 +9,7 @@ import pathlib
 import platform
 import subprocess
 import sys
+import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 RUN_PEER = pathlib.Path(__file__).resolve().parent / "run_peer.py"
@@ -59,6 +61,14 @@ def joined(paths, destination):
         raise SystemExit(f"no text below {', '.join(map(str, paths))}")
     destination.write_bytes(b"".join(file.read_bytes() for file in files))
     return destination
+
+
+@contextlib.contextmanager
+def texts(chosen):
+    """(folder, train, held out): the texts of --train and --held-out as one file each, in a folder that is there until the end."""
+    with tempfile.TemporaryDirectory() as folder:
+        folder = pathlib.Path(folder)
+        yield folder, joined(chosen.train, folder / "train.txt"), joined(chosen.held_out, folder / "held_out.txt")
 
 
 def run(command):

@@ -12,7 +12,6 @@ it on a machine that does nothing else: the programs run one after the other.
 import json
 import pathlib
 import sys
-import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 
@@ -75,10 +74,7 @@ def summary(chosen, ours, theirs, held_out_bytes):
 def main():
     chosen = options()
     print("machine:", programs.machine(), flush=True)
-    with tempfile.TemporaryDirectory() as folder:
-        folder = pathlib.Path(folder)
-        train = programs.joined(chosen.train, folder / "train.txt")
-        held_out = programs.joined(chosen.held_out, folder / "held_out.txt")
+    with programs.texts(chosen) as (folder, train, held_out):
         ours = weft_bits(chosen, train, held_out, folder / "run")
         print("weft:", json.dumps(ours), flush=True)
         by_context(chosen, folder / "run", held_out)

@@ -16,7 +16,6 @@ import os
 import pathlib
 import statistics
 import sys
-import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 
@@ -80,10 +79,7 @@ def table(found):
 def main():
     chosen = options()
     print("machine:", programs.machine(), flush=True)
-    with tempfile.TemporaryDirectory() as folder:
-        folder = pathlib.Path(folder)
-        train = programs.joined(chosen.train, folder / "train.txt")
-        held_out = programs.joined(chosen.held_out, folder / "held_out.txt")
+    with programs.texts(chosen) as (folder, train, held_out):
         for seed in chosen.seeds:
             for number, attention in enumerate(chosen.attention):
                 done = {(one["attention"], one["seed"]) for one in results(chosen.out)}

@@ -12,7 +12,6 @@ import json
 import os
 import pathlib
 import sys
-import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 
@@ -49,10 +48,7 @@ def bits(chosen, train, held_out, run, memory):
 def main():
     chosen = options()
     print("machine:", programs.machine(), flush=True)
-    with tempfile.TemporaryDirectory() as folder:
-        folder = pathlib.Path(folder)
-        train = programs.joined(chosen.train, folder / "train.txt")
-        held_out = programs.joined(chosen.held_out, folder / "held_out.txt")
+    with programs.texts(chosen) as (folder, train, held_out):
         for memory in (0, chosen.memory):
             bits(chosen, train, held_out, folder / f"run{memory}", memory)
 
