@@ -43,7 +43,7 @@ def options():
 
 def embed_seconds(chosen, dtype, file, batch, out):
     begin = time.perf_counter()
-    numbers = ["--dtype", "float32", "--weights", "int8"] if dtype == "int8" else ["--dtype", dtype]
+    numbers = ["--weights", "int8"] if dtype == "int8" else ["--dtype", dtype]
     programs.run([chosen.weft, "embed", chosen.model, "--file", file, *numbers, "--batch-size", batch, "--threads", chosen.threads, "--out", out, "--json"])
     return time.perf_counter() - begin
 
