@@ -7,8 +7,9 @@
 
 namespace weft::kernels {
 
-constinit const FusedKernels kAmxKernels{run_fused_forward<Amx>, run_fused_backward<Amx>, run_element_dropout<Amx>,
-                                         run_row_convolution<Amx>, run_row_norm<Amx>};
+constinit const FusedKernels kAmxKernels{run_fused_forward<Amx>,   run_fused_backward<Amx>, run_element_dropout<Amx>,
+                                         run_row_convolution<Amx>, run_row_norm<Amx>,       run_score_loss<Amx>,
+                                         run_column_sums<Amx>,     run_accumulation<Amx>,   run_gelu<Amx>};
 
 bool amx_product_is_right() noexcept { return tile_product_is_right<Amx>(); }
 

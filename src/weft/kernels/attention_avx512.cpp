@@ -6,8 +6,9 @@
 
 namespace weft::kernels {
 
-constinit const FusedKernels kAvx512Kernels{run_fused_forward<Avx512>, run_fused_backward<Avx512>,
-                                            run_element_dropout<Avx512>, run_row_convolution<Avx512>,
-                                            run_row_norm<Avx512>};
+constinit const FusedKernels kAvx512Kernels{
+    run_fused_forward<Avx512>,   run_fused_backward<Avx512>, run_element_dropout<Avx512>,
+    run_row_convolution<Avx512>, run_row_norm<Avx512>,       run_score_loss<Avx512>,
+    run_column_sums<Avx512>,     run_accumulation<Avx512>,   run_gelu<Avx512>};
 
 }  // namespace weft::kernels

@@ -184,6 +184,20 @@ bool norms_rows(InstructionSet isa, DType dtype, std::int64_t width) noexcept {
 
 void norm_rows(InstructionSet isa, const RowNorm& call) noexcept { kernels_of(isa)->norm(call); }
 
+bool takes_scores(InstructionSet isa, DType dtype) noexcept { return drops_elements(isa, dtype); }
+
+void score_loss(InstructionSet isa, const ScoreLoss& call) noexcept { kernels_of(isa)->score(call); }
+
+bool sums_numbers(InstructionSet isa, DType dtype) noexcept { return drops_elements(isa, dtype); }
+
+void sum_columns(InstructionSet isa, const ColumnSums& call) noexcept { kernels_of(isa)->sum_columns(call); }
+
+void accumulate(InstructionSet isa, const Accumulation& call) noexcept { kernels_of(isa)->accumulate(call); }
+
+bool takes_gelu(InstructionSet isa, DType dtype) noexcept { return drops_elements(isa, dtype); }
+
+void apply_gelu(InstructionSet isa, const Gelu& call) noexcept { kernels_of(isa)->gelu(call); }
+
 bool convolves_rows(InstructionSet isa) noexcept { return kernels_of(isa) != nullptr; }
 
 void convolve_rows(InstructionSet isa, const RowConvolution& call, const ParallelFor& parallel) noexcept {

@@ -12,12 +12,14 @@
 #include <ATen/ops/silu.h>
 #include <ATen/ops/silu_backward.h>
 #include <ATen/ops/threshold_backward.h>
+#include <c10/core/GradMode.h>
 #include <torch/csrc/autograd/custom_function.h>
 
 #include <string>
 
 #include "weft/core/error.h"
 #include "weft/core/joined.h"
+#include "weft/layers/host/row_kernels.h"
 
 namespace weft::layers {
 namespace {
@@ -69,6 +71,25 @@ struct GatedFunction : torch::autograd::Function<GatedFunction> {
   }
 };
 
+// In vectors where a processor has kernels; keeps x alone.
+struct GeluFunction : torch::autograd::Function<GeluFunction> {
+  static at::Tensor forward(AutogradContext* context, const at::Tensor& x) {
+    context->save_for_backward({x});
+    return gelu_tanh(x);
+  }
+
+  static variable_list backward(AutogradContext* context, const variable_list& gradients) {
+    return {gelu_tanh_backward(gradients[0].contiguous(), context->get_saved_variables()[0])};
+  }
+};
+
+at::Tensor gelu_new(const at::Tensor& x) {
+  if (!kernel_dtype(x)) {
+    return at::gelu(x, "tanh");
+  }
+  return at::GradMode::is_enabled() && x.requires_grad() ? GeluFunction::apply(x) : gelu_tanh(x);
+}
+
 }  // namespace
 
 Activation parse_activation(std::string_view name) {
@@ -115,7 +136,7 @@ at::Tensor activate(const at::Tensor& x, Activation activation) {
     case Activation::kGelu:
       return at::gelu(x);
     case Activation::kGeluNew:
-      return at::gelu(x, "tanh");
+      return gelu_new(x);
     case Activation::kQuickGelu:
       return x * at::sigmoid(x * 1.702);
     case Activation::kRelu:

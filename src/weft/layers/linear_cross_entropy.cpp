@@ -19,8 +19,10 @@
 
 #include <algorithm>
 
+#include "weft/attention/backends/host_memory.h"
 #include "weft/attention/backends/list.h"
 #include "weft/core/error.h"
+#include "weft/layers/host/row_kernels.h"
 #include "weft/layers/precision.h"
 #include "weft/layers/soft_targets.h"
 
@@ -33,6 +35,10 @@ using torch::autograd::variable_list;
 constexpr std::int64_t kScoresOfAChunk = std::int64_t{1} << 22;  // 16 MB of float32
 // The gradient of the head's weight is read and written once a chunk: of fewer rows, the products would wait for it.
 constexpr std::int64_t kSmallestChunk = 256;
+// Of so many rows a CPU multiplies the gradient of a head's weight at full speed (187 GFLOP/s on a Zen 4 core, of 256
+// rows 137), as long as their scores have no more bytes than the gradient of a large vocabulary's weight takes anyway.
+constexpr std::int64_t kFastChunk = 1024;
+constexpr std::int64_t kBytesOfFastChunk = 80'000'000;
 // Rows whose scores a thread takes through softmax and loss at once, so that they stay in its second-level cache.
 constexpr std::int64_t kScoresOfAPass = std::int64_t{1} << 16;
 
@@ -60,6 +66,16 @@ struct Chunk {
 
 std::int64_t chunk_size(std::int64_t asked, std::int64_t vocabulary) {
   return asked > 0 ? asked : std::max(kSmallestChunk, kScoresOfAChunk / vocabulary);
+}
+
+/// Of rows whose gradients are computed.
+std::int64_t training_chunk(std::int64_t asked, const at::Tensor& hidden, std::int64_t vocabulary) {
+  const std::int64_t usual = chunk_size(asked, vocabulary);
+  if (asked > 0 || !attention::traits_of(hidden.device().type()).works_in_parts) {
+    return usual;
+  }
+  const auto bytes = static_cast<std::int64_t>(c10::elementSize(product_dtype(hidden)));
+  return std::max(usual, std::min(kFastChunk, kBytesOfFastChunk / (bytes * vocabulary)));
 }
 
 at::ScalarType sum_dtype(const at::Tensor& hidden) {
@@ -198,6 +214,10 @@ void finish_in_few_passes(const Chunk& chunk, const Head& head, double scale, at
 /// finish_rows() for all rows of a chunk, a few at a time where the device works in parts. Returns the losses, [C, 1].
 at::Tensor finish(const Chunk& chunk, const Head& head, const Targets& targets, at::ScalarType sums, bool gathers) {
   const at::Tensor losses = at::empty(chunk.targets.sizes(), chunk.scores.options().dtype(sums));
+  if (!chunk.teacher.defined() && sums == at::kFloat && takes_row_losses(chunk.scores, head.bias)) {
+    row_losses(chunk.scores, head.bias, chunk.targets, {targets.smoothing, targets.scale, gathers}, losses);
+    return losses;
+  }
   const std::int64_t few = std::max<std::int64_t>(1, kScoresOfAPass / chunk.scores.size(1));
   const bool in_parts = attention::traits_of(losses.device().type()).works_in_parts;
   if (!in_parts && targets.smoothing == 0.0 && !chunk.teacher.defined()) {
@@ -221,15 +241,19 @@ at::Tensor finish(const Chunk& chunk, const Head& head, const Targets& targets, 
 
 /// Adds what follows from a chunk whose scores finish() has turned into gradients.
 void accumulate(Gradients& gradients, const Chunk& chunk, const Head& head, std::int64_t begin) {
+  const bool is_first = begin == 0;
   if (gradients.bias.defined()) {
-    gradients.bias.add_(chunk.scores.sum(0, false, gradients.bias.scalar_type()));
+    add_part(gradients.bias, column_sums(chunk.scores, gradients.bias.scalar_type()), is_first);
   }
   const at::Tensor rounded = operand(chunk.aligned, head.dtype);
   if (gradients.hidden.defined()) {
     gradients.hidden.narrow(0, begin, rounded.size(0)).copy_(at::mm(rounded, head.weight));
   }
-  if (gradients.weight.defined()) {
-    gradients.weight.add_(at::mm(rounded.t(), chunk.hidden).narrow(0, 0, chunk.scores.size(1)));
+  if (gradients.weight.defined() && rounded.scalar_type() == gradients.weight.scalar_type() &&
+      rounded.size(1) == gradients.weight.size(0)) {
+    gradients.weight.addmm_(rounded.t(), chunk.hidden, is_first ? 0 : 1);
+  } else if (gradients.weight.defined()) {
+    add_part(gradients.weight, at::mm(rounded.t(), chunk.hidden).narrow(0, 0, chunk.scores.size(1)), is_first);
   }
 }
 
@@ -252,8 +276,12 @@ Gradients make_gradients(const at::Tensor& hidden, const HeadWeights& head, Plan
   const at::TensorOptions sums = hidden.options().dtype(sum_dtype(hidden));
   Gradients gradients;
   gradients.hidden = plan.hidden ? at::empty_like(hidden) : at::Tensor();
-  gradients.weight = plan.weight ? at::zeros(head.weight.sizes(), sums) : at::Tensor();
-  gradients.bias = plan.bias ? at::zeros(head.bias.sizes(), sums) : at::Tensor();
+  // The first chunk writes them, the others add.
+  const auto room = [&](const at::Tensor& like) {
+    return hidden.size(0) > 0 ? at::empty(like.sizes(), sums) : at::zeros(like.sizes(), sums);
+  };
+  gradients.weight = plan.weight ? room(head.weight) : at::Tensor();
+  gradients.bias = plan.bias ? room(head.bias) : at::Tensor();
   return gradients;
 }
 
@@ -292,8 +320,10 @@ struct LossFunction : torch::autograd::Function<LossFunction> {
     const WithoutAutocast plain;
     const variable_list saved = context->get_saved_variables();
     const at::ScalarType weight_dtype = context->saved_data["weight_dtype"].toScalarType();
+    // Most losses end here, with the gradient 1; a GPU would have to be waited for.
+    const bool is_whole = attention::is_in_host_memory(gradients[0]) && gradients[0].item<double>() == 1.0;
     const auto scaled = [&](const at::Tensor& gradient) {
-      return gradient.defined() ? gradient.mul(gradients[0]) : at::Tensor();
+      return gradient.defined() && !is_whole ? gradient.mul(gradients[0]) : gradient;
     };
     at::Tensor of_weight = scaled(saved[1]);
     at::Tensor of_bias = scaled(saved[2]);
@@ -318,7 +348,7 @@ namespace {
 
 Plan plan_of(const at::Tensor& hidden, const HeadWeights& head, std::int64_t chunk, double smoothing) {
   const bool recording = at::GradMode::is_enabled();
-  return {chunk_size(chunk, head.weight.size(0)), recording && hidden.requires_grad(),
+  return {training_chunk(chunk, hidden, head.weight.size(0)), recording && hidden.requires_grad(),
           recording && head.weight.requires_grad(), recording && head.bias.defined() && head.bias.requires_grad(),
           smoothing};
 }
@@ -356,6 +386,7 @@ at::Tensor distilled_cross_entropy(const Labelled& rows, const HeadWeights& head
   require(!rows.labels.eq(kIgnoredLabel).any().item<bool>(), "distill: every row must have a label");
   Plan plan = plan_of(rows.hidden, head, chunk, smoothing);
   plan.teacher = &teacher;
+  plan.chunk = chunk_size(chunk, head.weight.size(0));  // the teacher's scores are there, too
   return LossFunction::apply(rows.hidden, head.weight, optional(head.bias), rows.labels, plan);
 }
 

@@ -2,12 +2,15 @@
 // From a call to the body of its dtype: what a file of one instruction set compiles.
 #pragma once
 
+#include "weft/kernels/elements/gelu_pass.h"
+#include "weft/kernels/elements/sums_pass.h"
 #include "weft/kernels/fused.h"
 #include "weft/kernels/fused/backward_pass.h"
 #include "weft/kernels/fused/convolved_rows.h"
 #include "weft/kernels/fused/element_draws.h"
 #include "weft/kernels/fused/forward_pass.h"
 #include "weft/kernels/fused/single_row.h"
+#include "weft/kernels/loss/score_pass.h"
 #include "weft/kernels/norm/norm_pass.h"
 #include "weft/kernels/storage.h"
 

@@ -3,7 +3,10 @@
 #pragma once
 
 #include "weft/kernels/element_dropout.h"
+#include "weft/kernels/elements/gelu.h"
+#include "weft/kernels/elements/sums.h"
 #include "weft/kernels/fused.h"
+#include "weft/kernels/loss/score_loss.h"
 #include "weft/kernels/norm/row_norm.h"
 #include "weft/kernels/row_convolution.h"
 
@@ -15,6 +18,10 @@ struct FusedKernels {
   void (*drop)(const ElementDropout&) noexcept;
   void (*convolve)(const RowConvolution&, const ParallelFor&) noexcept;
   void (*norm)(const RowNorm&) noexcept;
+  void (*score)(const ScoreLoss&) noexcept = nullptr;
+  void (*sum_columns)(const ColumnSums&) noexcept = nullptr;
+  void (*accumulate)(const Accumulation&) noexcept = nullptr;
+  void (*gelu)(const Gelu&) noexcept = nullptr;
 };
 
 extern const FusedKernels kGenericKernels;
