@@ -28,38 +28,48 @@ std::vector<std::int64_t> with_last(const at::Tensor& x, std::int64_t size) {
   return shape;
 }
 
+at::Tensor operand_of(const at::Tensor& kept, const at::Tensor& parameter, at::ScalarType dtype) {
+  return kept.defined() ? kept : operand(parameter, dtype);
+}
+
+/// What a product multiplies with: parameters [out, in] and [out], and their forms where they are kept.
+struct Factors {
+  const at::Tensor& weight;
+  const at::Tensor& bias;
+  const Operands& kept;
+};
+
 /// x [rows, in] in operand form -> [rows, out], not yet rounded.
-at::Tensor multiply_and_add(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
-                            at::ScalarType dtype) {
-  const at::Tensor transposed = operand(weight, dtype).t();
-  return bias.defined() ? at::addmm(operand(bias, dtype), x, transposed) : at::mm(x, transposed);
+at::Tensor multiply_and_add(const at::Tensor& x, const Factors& factors, at::ScalarType dtype) {
+  const at::Tensor transposed = operand_of(factors.kept.weight, factors.weight, dtype).t();
+  return factors.bias.defined() ? at::addmm(operand_of(factors.kept.bias, factors.bias, dtype), x, transposed)
+                                : at::mm(x, transposed);
 }
 
 /// x [rows, in] of `dtype` -> [rows, out], rounded to it.
-at::Tensor rounded_product(const at::Tensor& rows, const at::Tensor& weight, const at::Tensor& bias,
-                           at::ScalarType dtype) {
-  return multiply_and_add(operand(rows, dtype), weight, bias, dtype).to(dtype);
+at::Tensor rounded_product(const at::Tensor& rows, const Factors& factors, at::ScalarType dtype) {
+  return multiply_and_add(operand(rows, dtype), factors, dtype).to(dtype);
 }
 
 /// Without a node for the backward pass, which would cost as much of the host as the product's launch on a GPU.
-at::Tensor without_gradients(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias) {
-  const at::ScalarType dtype = product_dtype(weight);
+at::Tensor without_gradients(const at::Tensor& x, const Factors& factors) {
+  const at::ScalarType dtype = product_dtype(factors.weight);
   const WithoutAutocast plain;
-  return rounded_product(rows_of(x).to(dtype), weight, bias, dtype).view(with_last(x, weight.size(0)));
+  return rounded_product(rows_of(x).to(dtype), factors, dtype).view(with_last(x, factors.weight.size(0)));
 }
 
 struct LinearFunction : torch::autograd::Function<LinearFunction> {
   static at::Tensor forward(AutogradContext* context, const at::Tensor& x, const at::Tensor& weight,
-                            const std::optional<at::Tensor>& given_bias) {
+                            const std::optional<at::Tensor>& given_bias, const Operands& kept) {
     const at::Tensor bias = given_bias.value_or(at::Tensor());
     const at::ScalarType dtype = product_dtype(weight);
     const WithoutAutocast plain;
     const at::Tensor rows = rows_of(x).to(dtype);
     // `rows` has the product dtype already, half the memory under bfloat16, and tells it to the backward pass.
-    context->save_for_backward({rows, weight});
+    context->save_for_backward({rows, weight, kept.weight});
     context->saved_data["with_bias"] = bias.defined();
     context->saved_data["x_dtype"] = x.scalar_type();
-    return rounded_product(rows, weight, bias, dtype).view(with_last(x, weight.size(0)));
+    return rounded_product(rows, {weight, bias, kept}, dtype).view(with_last(x, weight.size(0)));
   }
 
   static variable_list backward(AutogradContext* context, const variable_list& gradients) {
@@ -74,27 +84,31 @@ struct LinearFunction : torch::autograd::Function<LinearFunction> {
     at::Tensor of_bias;
     if (context->needs_input_grad(0)) {
       // dX = dY W
-      of_x = at::mm(gradient, operand(weight, dtype)).to(dtype).view(with_last(gradients[0], x.size(1)));
+      of_x = at::mm(gradient, operand_of(saved[2], weight, dtype)).to(dtype).view(with_last(gradients[0], x.size(1)));
       of_x = of_x.to(context->saved_data["x_dtype"].toScalarType());
     }
     if (context->needs_input_grad(1)) {
       // dW = dY^T X, in the parameter's dtype: the optimiser sums it with float32 moments.
-      of_weight = at::mm(gradient.t(), operand(x, dtype)).to(weight.scalar_type());
+      of_weight = summed_product(gradient.t(), operand(x, dtype)).to(weight.scalar_type());
     }
     if (context->saved_data["with_bias"].toBool() && context->needs_input_grad(2)) {
       of_bias = gradient.sum(0, false, weight.scalar_type());
     }
-    return {of_x, of_weight, of_bias};
+    return {of_x, of_weight, of_bias, {}};
   }
 };
+
+at::Tensor multiplied(const at::Tensor& x, const Factors& factors) {
+  require(x.dim() >= 1 && x.size(-1) == factors.weight.size(1), "linear: input has shape ", x.sizes(),
+          " but the weight is [out, in] = ", factors.weight.sizes());
+  return at::GradMode::is_enabled() ? LinearFunction::apply(x, factors.weight, optional(factors.bias), factors.kept)
+                                    : without_gradients(x, factors);
+}
 
 }  // namespace
 
 at::Tensor apply_linear(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias) {
-  require(x.dim() >= 1 && x.size(-1) == weight.size(1), "linear: input has shape ", x.sizes(),
-          " but the weight is [out, in] = ", weight.sizes());
-  return at::GradMode::is_enabled() ? LinearFunction::apply(x, weight, optional(bias))
-                                    : without_gradients(x, weight, bias);
+  return multiplied(x, {weight, bias, {}});
 }
 
 at::Tensor LinearRows::operator()(const at::Tensor& x) const {
@@ -123,7 +137,9 @@ at::Tensor LinearImpl::product(const at::Tensor& x, std::optional<Activation> ac
     return packed_->multiply(x, weight_, bias_, activation);
   }
   const bool is_step = !is_training() && activation && is_product_of_step(x, weight_);
-  const at::Tensor sums = is_step ? packed_->multiply(x, weight_, bias_, {}) : apply_linear(x, weight_, bias_);
+  const at::Tensor sums = is_step
+                              ? packed_->multiply(x, weight_, bias_, {})
+                              : multiplied(x, {weight_, bias_, operands_->of(weight_, bias_, product_dtype(weight_))});
   return activation ? activate(sums, *activation) : sums;
 }
 

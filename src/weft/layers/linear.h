@@ -14,6 +14,7 @@
 
 #include "weft/layers/inference/int8_weight.h"
 #include "weft/layers/inference/packed_weight.h"
+#include "weft/layers/replay/kept_operands.h"
 
 namespace weft::layers {
 
@@ -76,6 +77,7 @@ class LinearImpl : public torch::nn::Module, public KeepsInt8 {
   at::Tensor bias_;    // undefined without one
   std::shared_ptr<const Int8Weight> int8_;
   std::unique_ptr<PackedWeight> packed_ = std::make_unique<PackedWeight>();
+  std::unique_ptr<KeptOperands> operands_ = std::make_unique<KeptOperands>();
 };
 TORCH_MODULE(Linear);
 

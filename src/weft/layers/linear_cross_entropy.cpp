@@ -7,20 +7,22 @@
 #include <ATen/ThreadLocalState.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
+#include <ATen/ops/exp.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/full_like.h>
 #include <ATen/ops/log_softmax.h>
 #include <ATen/ops/mm.h>
-#include <ATen/ops/mul.h>
-#include <ATen/ops/scalar_tensor.h>
+#include <ATen/ops/neg.h>
 #include <ATen/ops/zeros.h>
 #include <c10/core/GradMode.h>
 #include <torch/csrc/autograd/custom_function.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "weft/attention/backends/host_memory.h"
 #include "weft/attention/backends/list.h"
+#include "weft/attention/devices/placed.h"
 #include "weft/core/error.h"
 #include "weft/layers/host/row_kernels.h"
 #include "weft/layers/precision.h"
@@ -39,6 +41,9 @@ constexpr std::int64_t kSmallestChunk = 256;
 // rows 137), as long as their scores have no more bytes than the gradient of a large vocabulary's weight takes anyway.
 constexpr std::int64_t kFastChunk = 1024;
 constexpr std::int64_t kBytesOfFastChunk = 80'000'000;
+// Of a GPU, whose memory is the limit and whose host launches every pass: 268 MB of float32, three or four chunks of
+// 4,096 rows of 50,000 ids.
+constexpr std::int64_t kScoresOfADeviceChunk = std::int64_t{1} << 26;
 // Rows whose scores a thread takes through softmax and loss at once, so that they stay in its second-level cache.
 constexpr std::int64_t kScoresOfAPass = std::int64_t{1} << 16;
 
@@ -46,6 +51,7 @@ constexpr std::int64_t kScoresOfAPass = std::int64_t{1} << 16;
 struct Head {
   at::Tensor weight;  // [V, D], operand form; with rows of zeros behind them where aligned() says so
   at::Tensor bias;    // [V] in the dtype of the sums
+  at::Tensor wide;    // wide_bias(), for passes that go over `aligned` scores
   at::ScalarType dtype;
   const Int8Weight* int8;  // in place of `weight`
 };
@@ -64,14 +70,26 @@ struct Chunk {
   }
 };
 
-std::int64_t chunk_size(std::int64_t asked, std::int64_t vocabulary) {
-  return asked > 0 ? asked : std::max(kSmallestChunk, kScoresOfAChunk / vocabulary);
+bool works_in_parts(const at::Tensor& tensor) { return attention::traits_of(tensor.device().type()).works_in_parts; }
+
+/// Of the rows of `hidden`; chunks of a GPU are equally long.
+std::int64_t chunk_size(const at::Tensor& hidden, std::int64_t asked, std::int64_t vocabulary) {
+  if (asked > 0) {
+    return asked;
+  }
+  if (works_in_parts(hidden)) {
+    return std::max(kSmallestChunk, kScoresOfAChunk / vocabulary);
+  }
+  const std::int64_t most = std::max(kSmallestChunk, kScoresOfADeviceChunk / vocabulary);
+  const std::int64_t rows = std::max<std::int64_t>(hidden.size(0), 1);
+  const std::int64_t chunks = (rows + most - 1) / most;
+  return (rows + chunks - 1) / chunks;
 }
 
 /// Of rows whose gradients are computed.
 std::int64_t training_chunk(std::int64_t asked, const at::Tensor& hidden, std::int64_t vocabulary) {
-  const std::int64_t usual = chunk_size(asked, vocabulary);
-  if (asked > 0 || !attention::traits_of(hidden.device().type()).works_in_parts) {
+  const std::int64_t usual = chunk_size(hidden, asked, vocabulary);
+  if (asked > 0 || !works_in_parts(hidden)) {
     return usual;
   }
   const auto bytes = static_cast<std::int64_t>(c10::elementSize(product_dtype(hidden)));
@@ -89,7 +107,7 @@ at::Tensor aligned(const at::Tensor& weight, at::ScalarType dtype) {
   const std::int64_t rows = weight.size(0);
   const std::int64_t missing = (kAligned - rows % kAligned) % kAligned;
   const bool is_short = dtype == at::kBFloat16 || dtype == at::kHalf;
-  if (missing == 0 || !is_short || attention::traits_of(weight.device().type()).works_in_parts) {
+  if (missing == 0 || !is_short || works_in_parts(weight)) {
     return operand(weight, dtype);
   }
   const at::Tensor result = at::empty({rows + missing, weight.size(1)}, weight.options().dtype(dtype));
@@ -98,9 +116,29 @@ at::Tensor aligned(const at::Tensor& weight, at::ScalarType dtype) {
   return result;
 }
 
-Head prepare(const HeadWeights& head, const at::Tensor& hidden, at::ScalarType dtype) {
-  return {head.int8 ? head.weight : aligned(head.weight, dtype),
-          head.bias.defined() ? head.bias.to(sum_dtype(hidden)) : head.bias, dtype, head.int8.get()};
+/// The bias of `rows` scores, so that passes over them need not tell rows of zeros from ids; undefined where there is
+/// neither a bias nor such a row.
+at::Tensor wide_bias(const at::Tensor& bias, std::int64_t ids, std::int64_t rows, const at::TensorOptions& options) {
+  if (rows == ids) {
+    return bias;
+  }
+  const at::Tensor wide = at::full({rows}, -std::numeric_limits<double>::infinity(), options);
+  const at::Tensor own = wide.narrow(0, 0, ids);
+  if (bias.defined()) {
+    own.copy_(bias);
+  } else {
+    own.zero_();
+  }
+  return wide;
+}
+
+Head prepare(const HeadWeights& given, const at::Tensor& hidden, at::ScalarType dtype) {
+  const at::ScalarType sums = sum_dtype(hidden);
+  return {given.int8 ? given.weight : aligned(given.weight, dtype),
+          given.bias.defined() ? given.bias.to(sums) : given.bias,
+          {},
+          dtype,
+          given.int8.get()};
 }
 
 Chunk score(const at::Tensor& hidden, const Head& head, std::int64_t ids, const at::Tensor& labels) {
@@ -196,19 +234,25 @@ void finish_rows(const Chunk& chunk, const Head& head, const Targets& targets, a
 }
 
 /// finish_rows() of labels alone, for a device whose memory is the limit: each pass over [C, V] reads and writes it
-/// once, and none is there for the sake of a cache.
-void finish_in_few_passes(const Chunk& chunk, const Head& head, double scale, at::Tensor losses, bool gathers) {
-  const at::Tensor logits = head.bias.defined() ? chunk.scores.add(head.bias)  // widened on the way
-                                                : chunk.scores.to(losses.scalar_type());
-  at::Tensor own = at::log_softmax(logits, 1);
-  losses.copy_(own.gather(1, chunk.targets).neg_());
+/// once, none is there for the sake of a cache, and none leaves out the columns of zeros, since rows of an odd number
+/// of scores are read one by one. The gradients are not times the scale yet: they have as many bits without it.
+void finish_in_few_passes(const Chunk& chunk, const Head& head, at::Tensor losses, bool gathers) {
+  const at::ScalarType sums = losses.scalar_type();
+  const at::Tensor own = at::log_softmax(head.wide.defined() ? chunk.aligned.add(head.wide) : chunk.aligned.to(sums),
+                                         1);  // widened on the way
+  at::Tensor of_labels = own.gather(1, chunk.targets);
+  at::neg_out(losses, of_labels);
   if (!gathers) {
     return;
   }
-  own.exp_();
-  own.scatter_add_(1, chunk.targets, at::full_like(chunk.targets, -1, own.options()));
-  at::Tensor result = chunk.scores;
-  at::mul_out(result, own, at::scalar_tensor(scale, at::TensorOptions(at::kDouble)));  // a number of the CPU
+  at::Tensor result = chunk.aligned;
+  at::exp_out(result, own);
+  result.scatter_(1, chunk.targets, of_labels.expm1_().to(result.scalar_type()));  // the probability less one
+}
+
+/// Whether finish() takes few passes, and leaves the scale to the backward pass.
+bool takes_few_passes(const at::Tensor& hidden, double smoothing, bool has_teacher, bool is_int8) {
+  return !works_in_parts(hidden) && smoothing == 0.0 && !has_teacher && !is_int8;
 }
 
 /// finish_rows() for all rows of a chunk, a few at a time where the device works in parts. Returns the losses, [C, 1].
@@ -219,12 +263,12 @@ at::Tensor finish(const Chunk& chunk, const Head& head, const Targets& targets, 
     return losses;
   }
   const std::int64_t few = std::max<std::int64_t>(1, kScoresOfAPass / chunk.scores.size(1));
-  const bool in_parts = attention::traits_of(losses.device().type()).works_in_parts;
-  if (!in_parts && targets.smoothing == 0.0 && !chunk.teacher.defined()) {
+  if (takes_few_passes(losses, targets.smoothing, chunk.teacher.defined(), head.int8 != nullptr)) {
     const at::NoGradGuard without_gradients;
-    finish_in_few_passes(chunk, head, targets.scale, losses, gathers);
+    finish_in_few_passes(chunk, head, losses, gathers);
     return losses;
   }
+  const bool in_parts = works_in_parts(losses);
   const std::int64_t step = in_parts ? few : chunk.rows();
   const at::ThreadLocalState modes;
   at::parallel_for(0, chunk.rows(), step, [&](std::int64_t first, std::int64_t last) {
@@ -243,17 +287,27 @@ at::Tensor finish(const Chunk& chunk, const Head& head, const Targets& targets, 
 void accumulate(Gradients& gradients, const Chunk& chunk, const Head& head, std::int64_t begin) {
   const bool is_first = begin == 0;
   if (gradients.bias.defined()) {
-    add_part(gradients.bias, column_sums(chunk.scores, gradients.bias.scalar_type()), is_first);
+    const at::Tensor sums = column_sums(chunk.aligned, gradients.bias.scalar_type());
+    add_part(gradients.bias, sums.narrow(0, 0, chunk.scores.size(1)), is_first);
   }
   const at::Tensor rounded = operand(chunk.aligned, head.dtype);
   if (gradients.hidden.defined()) {
     gradients.hidden.narrow(0, begin, rounded.size(0)).copy_(at::mm(rounded, head.weight));
   }
-  if (gradients.weight.defined() && rounded.scalar_type() == gradients.weight.scalar_type() &&
-      rounded.size(1) == gradients.weight.size(0)) {
+  if (!gradients.weight.defined()) {
+    return;
+  }
+  const at::ScalarType sums = gradients.weight.scalar_type();
+  const bool is_gathered = works_in_parts(rounded) || !is_first;  // the first product of a GPU is the gradient
+  if (is_gathered && rounded.scalar_type() == sums && rounded.size(1) == gradients.weight.size(0)) {
     gradients.weight.addmm_(rounded.t(), chunk.hidden, is_first ? 0 : 1);
-  } else if (gradients.weight.defined()) {
-    add_part(gradients.weight, at::mm(rounded.t(), chunk.hidden).narrow(0, 0, chunk.scores.size(1)), is_first);
+    return;
+  }
+  const at::Tensor product = summed_product(rounded.t(), chunk.hidden).narrow(0, 0, chunk.scores.size(1));
+  if (is_gathered) {
+    add_part(gradients.weight, product, is_first);
+  } else {
+    gradients.weight = product.to(sums);
   }
 }
 
@@ -277,11 +331,14 @@ Gradients make_gradients(const at::Tensor& hidden, const HeadWeights& head, Plan
   Gradients gradients;
   gradients.hidden = plan.hidden ? at::empty_like(hidden) : at::Tensor();
   // The first chunk writes them, the others add.
+  const bool has_rows = hidden.size(0) > 0;
   const auto room = [&](const at::Tensor& like) {
-    return hidden.size(0) > 0 ? at::empty(like.sizes(), sums) : at::zeros(like.sizes(), sums);
+    return has_rows ? at::empty(like.sizes(), sums) : at::zeros(like.sizes(), sums);
   };
-  gradients.weight = plan.weight ? room(head.weight) : at::Tensor();
   gradients.bias = plan.bias ? room(head.bias) : at::Tensor();
+  if (plan.weight) {
+    gradients.weight = has_rows && !works_in_parts(hidden) ? at::empty({0}, sums) : room(head.weight);
+  }
   return gradients;
 }
 
@@ -291,8 +348,12 @@ struct LossFunction : torch::autograd::Function<LossFunction> {
     const at::Tensor bias = given_bias.value_or(at::Tensor());
     const at::ScalarType dtype = product_dtype(hidden);
     const WithoutAutocast plain;
-    const Head head = prepare({weight, bias}, hidden, dtype);
+    Head head = prepare({weight, bias}, hidden, dtype);
     const at::ScalarType sums = sum_dtype(hidden);
+    const bool is_quick = takes_few_passes(hidden, plan.smoothing, plan.teacher != nullptr, false);
+    if (is_quick) {
+      head.wide = wide_bias(head.bias, weight.size(0), head.weight.size(0), hidden.options().dtype(sums));
+    }
     Gradients gradients = make_gradients(hidden, {weight, bias}, plan);
     // float64: a long text has millions of small summands.
     at::Tensor total = at::zeros({}, hidden.options().dtype(at::kDouble));
@@ -310,10 +371,12 @@ struct LossFunction : torch::autograd::Function<LossFunction> {
         accumulate(gradients, part, head, begin);
       }
     }
+    const auto mean_of = static_cast<double>(std::max<std::int64_t>(count, 1));
     // Gradients for an incoming gradient of 1; the backward pass only multiplies by what comes.
     context->save_for_backward({gradients.hidden, gradients.weight, gradients.bias});
     context->saved_data["weight_dtype"] = weight.scalar_type();
-    return total.div_(static_cast<double>(std::max<std::int64_t>(count, 1))).to(sums);
+    context->saved_data["scale"] = is_quick ? 1.0 / mean_of : 1.0;
+    return total.div_(mean_of).to(sums);
   }
 
   static variable_list backward(AutogradContext* context, const variable_list& gradients) {
@@ -321,9 +384,12 @@ struct LossFunction : torch::autograd::Function<LossFunction> {
     const variable_list saved = context->get_saved_variables();
     const at::ScalarType weight_dtype = context->saved_data["weight_dtype"].toScalarType();
     // Most losses end here, with the gradient 1; a GPU would have to be waited for.
-    const bool is_whole = attention::is_in_host_memory(gradients[0]) && gradients[0].item<double>() == 1.0;
+    const double scale = context->saved_data["scale"].toDouble();
+    const bool is_whole =
+        scale == 1.0 && attention::is_in_host_memory(gradients[0]) && gradients[0].item<double>() == 1.0;
+    const at::Tensor factor = scale == 1.0 ? gradients[0] : gradients[0].mul(scale);
     const auto scaled = [&](const at::Tensor& gradient) {
-      return gradient.defined() && !is_whole ? gradient.mul(gradients[0]) : gradient;
+      return gradient.defined() && !is_whole ? gradient.mul(factor) : gradient;
     };
     at::Tensor of_weight = scaled(saved[1]);
     at::Tensor of_bias = scaled(saved[2]);
@@ -341,7 +407,7 @@ Labelled keep_labelled(const at::Tensor& hidden, const at::Tensor& labels) {
     return {hidden, labels};
   }
   const at::Tensor rows = kept.nonzero().squeeze(1);
-  return {hidden.index_select(0, rows), labels.index_select(0, rows)};
+  return {hidden.index_select(0, attention::placed(rows, hidden.device())), labels.index_select(0, rows)};
 }
 
 namespace {
@@ -375,8 +441,9 @@ at::Tensor linear_cross_entropy(const at::Tensor& hidden, const HeadWeights& hea
   }
   check(hidden, head, labels);
   const Labelled kept = keep_labelled(hidden, labels);
-  return LossFunction::apply(kept.hidden, head.weight, optional(head.bias), kept.labels,
-                             plan_of(hidden, head, chunk, smoothing));
+  return LossFunction::apply(kept.hidden, head.weight, optional(head.bias),
+                             attention::placed(kept.labels, hidden.device()),
+                             plan_of(kept.hidden, head, chunk, smoothing));
 }
 
 at::Tensor distilled_cross_entropy(const Labelled& rows, const HeadWeights& head, const SoftTargets& teacher,
@@ -386,7 +453,7 @@ at::Tensor distilled_cross_entropy(const Labelled& rows, const HeadWeights& head
   require(!rows.labels.eq(kIgnoredLabel).any().item<bool>(), "distill: every row must have a label");
   Plan plan = plan_of(rows.hidden, head, chunk, smoothing);
   plan.teacher = &teacher;
-  plan.chunk = chunk_size(chunk, head.weight.size(0));  // the teacher's scores are there, too
+  plan.chunk = chunk_size(rows.hidden, chunk, head.weight.size(0));  // the teacher's scores are there, too
   return LossFunction::apply(rows.hidden, head.weight, optional(head.bias), rows.labels, plan);
 }
 
@@ -400,9 +467,10 @@ at::Tensor soft_cross_entropy(const at::Tensor& logits, const at::Tensor& teache
   return told.sub(own).mul(told.exp()).sum().mul(temperature * temperature / rows);
 }
 
-LabelScores linear_cross_entropy_each(const at::Tensor& hidden, const HeadWeights& head, const at::Tensor& labels,
+LabelScores linear_cross_entropy_each(const at::Tensor& hidden, const HeadWeights& head, const at::Tensor& given,
                                       std::int64_t chunk) {
-  check(hidden, head, labels);
+  check(hidden, head, given);
+  const at::Tensor labels = attention::placed(given, hidden.device());
   const at::NoGradGuard without_gradients;
   const at::ScalarType dtype = product_dtype(hidden);
   const WithoutAutocast plain;
@@ -411,7 +479,7 @@ LabelScores linear_cross_entropy_each(const at::Tensor& hidden, const HeadWeight
   const LabelScores scores{at::zeros(labels.sizes(), hidden.options().dtype(sums)),
                            at::zeros(labels.sizes(), hidden.options().dtype(at::kBool))};
   const at::Tensor rows = labels.ne(kIgnoredLabel).nonzero().squeeze(1);
-  const std::int64_t step = chunk_size(chunk, head.outputs());
+  const std::int64_t step = chunk_size(rows, chunk, head.outputs());
   for (std::int64_t begin = 0; begin < rows.size(0); begin += step) {
     const at::Tensor chosen = rows.narrow(0, begin, std::min(step, rows.size(0) - begin));
     const Chunk part = score(hidden.index_select(0, chosen), prepared, head.outputs(), labels.index_select(0, chosen));

@@ -31,15 +31,17 @@ struct Labelled {
 };
 
 /// The positions whose label is not -100, differentiable; no copy when that is all of them. hidden [T, D], labels [T].
+/// Labels on the CPU stay there, and nobody waits for a GPU that has `hidden`; labels on a GPU are waited for.
 Labelled keep_labelled(const at::Tensor& hidden, const at::Tensor& labels);
 
 /// Mean over the labels other than -100 of -log softmax(hidden W^T + b)[label], in nats: a float32 scalar (float64 for
 /// float64 hidden). hidden [T, D], labels int64 [T]; zero, with zero gradients, when every label is ignored. Products
 /// follow precision.h; softmax and sums are float32. Logits exist for `chunk` positions at once; 0 chooses about four
-/// million scores, and at least 256 positions. Ignored positions cost nothing. Errors: kArgument for shapes or labels
-/// outside [0, V). Double backward is an error. With smoothing s, a target is (1 - s) of its label and s spread evenly
-/// over all V (Szegedy et al. 2016, section 7; PyTorch's label_smoothing). An int8 head gives a value without gradient,
-/// and refuses smoothing and hidden states with gradients: kUnsupported.
+/// million scores (67 million on a GPU), and at least 256 positions. Labels may lie on the CPU where hidden is on a
+/// GPU, as in keep_labelled(). Ignored positions cost nothing. Errors: kArgument for shapes or labels outside [0, V).
+/// Double backward is an error. With smoothing s, a target is (1 - s) of its label and s spread evenly over all V
+/// (Szegedy et al. 2016, section 7; PyTorch's label_smoothing). An int8 head gives a value without gradient, and
+/// refuses smoothing and hidden states with gradients: kUnsupported.
 at::Tensor linear_cross_entropy(const at::Tensor& hidden, const HeadWeights& head, const at::Tensor& labels,
                                 std::int64_t chunk, double smoothing = 0.0);
 

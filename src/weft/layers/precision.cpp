@@ -6,6 +6,7 @@
 #include <ATen/ops/mm.h>
 
 #include "weft/attention/backends/list.h"
+#include "weft/attention/devices/device_work.h"
 
 namespace weft::layers {
 
@@ -21,6 +22,11 @@ at::Tensor operand(const at::Tensor& tensor, at::ScalarType dtype) {
   // Rounding first keeps the meaning: the same numbers are multiplied whether the processor has the dtype or not.
   const at::Tensor rounded = tensor.to(dtype);
   return is_emulated(tensor.device().type(), dtype) ? rounded.to(at::kFloat) : rounded;
+}
+
+at::Tensor summed_product(const at::Tensor& a, const at::Tensor& b) {
+  const bool is_short = a.scalar_type() == at::kBFloat16 || a.scalar_type() == at::kHalf;
+  return is_short && attention::has_own_memory(a.device()) ? at::mm(a, b, at::kFloat) : at::mm(a, b);
 }
 
 at::Tensor accumulated_product(const at::Tensor& a, const at::Tensor& b, at::ScalarType dtype) {

@@ -23,6 +23,10 @@ at::Tensor product(const at::Tensor& a, const at::Tensor& b, at::ScalarType dtyp
 /// As product(), but the result keeps the accumulator: float32 where `dtype` is shorter and the product ran in float32.
 at::Tensor accumulated_product(const at::Tensor& a, const at::Tensor& b, at::ScalarType dtype);
 
+/// `a` [M, K] times `b` [K, N], both in operand form. Where a GPU multiplies 16-bit numbers the result is its float32
+/// sums; else it is at::mm's.
+at::Tensor summed_product(const at::Tensor& a, const at::Tensor& b);
+
 /// `tensor` as an operand of products in `dtype`: rounded to it, and stored as float32 where products run in float32.
 /// Rounding once serves several products.
 at::Tensor operand(const at::Tensor& tensor, at::ScalarType dtype);

@@ -124,14 +124,14 @@ at::Tensor EncoderModelImpl::loss(const EncoderInput& input, const EncoderLabels
   if (head_ == Head::kNone) {
     fail(ErrorKind::kUnsupported, "the bare encoder has no loss: open it with a head");
   }
+  if (head_ == Head::kMaskedLanguageModel) {
+    require(given.labels.defined() && given.labels.sizes() == input.input_ids.sizes(),
+            "labels and input_ids differ in shape: ", given.labels.defined() ? given.labels.sizes() : at::IntArrayRef(),
+            " and ", input.input_ids.sizes());
+    return top_->scorer(stack_->embeddings->table()).loss(hidden_states(input).flatten(0, 1), given.labels.flatten());
+  }
   const auto there = [&](const at::Tensor& tensor) { return attention::placed(tensor, stack_->device()); };
   const EncoderLabels labels{there(given.labels), there(given.start_positions), there(given.end_positions)};
-  if (head_ == Head::kMaskedLanguageModel) {
-    require(labels.labels.defined() && labels.labels.sizes() == input.input_ids.sizes(),
-            "labels and input_ids differ in shape: ",
-            labels.labels.defined() ? labels.labels.sizes() : at::IntArrayRef(), " and ", input.input_ids.sizes());
-    return top_->scorer(stack_->embeddings->table()).loss(hidden_states(input).flatten(0, 1), labels.labels.flatten());
-  }
   const EncoderCall call = run(input);
   const EncoderOutput output = top_->forward(call.rows, call.batch, stack_->embeddings->table(), call.seed);
   switch (head_) {

@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// Forward and backward passes of a step, and what follows from them. The host waits for the device twice a step: for
-// loss and norm.
+// Forward and backward passes of a step, and what follows from them. The host waits for the device once a step: for
+// loss and norm together.
 #include "weft/training/update.h"
 
 #include <cmath>
 #include <numeric>
+#include <utility>
 #include <vector>
 
 #include <ATen/CPUGeneratorImpl.h>
 #include <ATen/Context.h>
 #include <ATen/TensorOperators.h>
+#include <ATen/ops/stack.h>
 #include <ATen/ops/tensor.h>
 
+#include "weft/attention/devices/device_work.h"
 #include "weft/core/error.h"
 #include "weft/core/interrupt.h"
 #include "weft/core/random.h"
@@ -30,6 +33,15 @@ void check_finite(double value, const char* name, std::int64_t step) {
     throw Error(ErrorKind::kNumeric, concat("the ", name, " became ", value, " in step ", step + 1),
                 "lower the learning rate, lengthen the warm-up, or train in float32");
   }
+}
+
+/// Two scalars as numbers of the CPU, in one transfer. `second` is 0 where it is undefined.
+std::pair<double, double> brought_home(const at::Tensor& first, const at::Tensor& second) {
+  if (!second.defined() || !attention::has_own_memory(first.device())) {
+    return {first.item<double>(), second.defined() ? second.item<double>() : 0.0};
+  }
+  const at::Tensor both = at::stack({first.to(at::kDouble), second.to(at::kDouble)}).cpu();
+  return {both[0].item<double>(), both[1].item<double>()};
 }
 
 }  // namespace
@@ -82,7 +94,8 @@ std::optional<std::vector<double>> Update::part_weights(std::int64_t step) {
   return weights;
 }
 
-std::optional<double> Update::accumulate(std::int64_t step) {
+// The sum of the parts' losses of this process, on its device.
+std::optional<at::Tensor> Update::accumulate(std::int64_t step) {
   ProcessGroup& group = processes();
   const std::int64_t parts = parts_per_step(config_);
   const std::optional<std::vector<double>> weights = part_weights(step);
@@ -107,21 +120,22 @@ std::optional<double> Update::accumulate(std::int64_t step) {
   if (sum_) {
     sum_->finish();
   }
-  return group.sum(total.item<double>()) / static_cast<double>(parts);
+  return total;
 }
 
 std::optional<UpdateResult> Update::run(std::int64_t step, const std::function<double()>& learning_rate) {
   optimizer_->clear_gradients();
-  const std::optional<double> loss = accumulate(step);
-  if (!loss) {
+  const std::optional<at::Tensor> total = accumulate(step);
+  if (!total) {
     optimizer_->clear_gradients();
     return std::nullopt;
   }
   // Before the weights: what is on disk and in memory is still that of the step before.
-  check_finite(*loss, "loss", step);
-  const double norm = optimizer_->gradient_norm();
+  const auto [own_loss, norm] = brought_home(*total, optimizer_->gradient_norm());
+  const double loss = processes().sum(own_loss) / static_cast<double>(parts_per_step(config_));
+  check_finite(loss, "loss", step);
   check_finite(norm, "norm of the gradient", step);
-  const UpdateResult result{*loss, norm, learning_rate()};
+  const UpdateResult result{loss, norm, learning_rate()};
   // Clipping divides within the optimiser's own pass; nothing is divided when the norm is small enough.
   const bool clip = config_.clip_norm > 0 && norm > config_.clip_norm;
   optimizer_->step(result.learning_rate, clip ? norm / config_.clip_norm : 1.0);

@@ -40,7 +40,7 @@ class Update {
 
  private:
   std::optional<std::vector<double>> part_weights(std::int64_t step);
-  std::optional<double> accumulate(std::int64_t step);
+  std::optional<at::Tensor> accumulate(std::int64_t step);
   at::Tensor part_loss(std::int64_t step, std::int64_t part);
 
   Task& task_;

@@ -289,6 +289,15 @@ class Aliases {
 std::atomic<std::int64_t> operators{0};
 std::atomic<std::int64_t> pinned_bytes{0};
 
+std::mutex counts_mutex;
+std::map<std::string, std::int64_t> counts;
+
+void count(const std::string& name) {
+  ++operators;
+  const std::scoped_lock lock(counts_mutex);
+  ++counts[name];
+}
+
 // `value` with every tensor of it changed by `change`, and no device but the CPU.
 template <typename Change>
 c10::IValue changed(const c10::IValue& value, const Change& change) {
@@ -313,8 +322,11 @@ c10::IValue changed(const c10::IValue& value, const Change& change) {
 }
 
 void compute_on_cpu(const c10::OperatorHandle& op, c10::DispatchKeySet /*keys*/, torch::jit::Stack* stack) {
-  ++operators;
-  Aliases aliases(op.schema().name());
+  const std::string& name = op.schema().name();
+  const std::string& overload = op.schema().overload_name();
+  const bool waits = name == "aten::_local_scalar_dense" || name == "aten::nonzero";  // both bring a number home
+  count(waits ? "wait" : overload.empty() ? name : name + "." + overload);
+  Aliases aliases(name);
   const std::size_t arguments = op.schema().arguments().size();
   for (std::size_t i = stack->size() - arguments; i < stack->size(); ++i) {
     (*stack)[i] = changed((*stack)[i], [&](const at::Tensor& tensor) { return aliases.of(tensor); });
@@ -348,8 +360,8 @@ at::Tensor empty_strided(c10::SymIntArrayRef sizes, c10::SymIntArrayRef strides,
 }
 
 // The one operator that both sides may meet in.
-at::Tensor& copy(at::Tensor& to, const at::Tensor& from, bool /*non_blocking*/) {
-  ++operators;
+at::Tensor& copy(at::Tensor& to, const at::Tensor& from, bool non_blocking) {
+  count(to.device() == from.device() || (from.is_cpu() && non_blocking) ? "aten::copy_" : "wait");
   Aliases aliases("copy_");
   const at::AutoDispatchBelowADInplaceOrView below;
   at::Tensor readable = to.is_cuda() ? aliases.of(to) : to;
@@ -369,6 +381,14 @@ class PinnedMemory : public c10::Allocator {
     c10::GetCPUAllocator()->copy_data(to, from, bytes);
   }
 };
+
+// The CPU has it not: products of 16-bit numbers whose result is their sums.
+at::Tensor summed_mm(const at::Tensor& a, const at::Tensor& b, at::ScalarType dtype) {
+  count("aten::mm.dtype");
+  Aliases aliases("mm");
+  const at::AutoDispatchBelowADInplaceOrView below;
+  return aliases.on_device(aliases.of(a).to(dtype).mm(aliases.of(b).to(dtype)));
+}
 
 /// What LibTorch asks of CUDA before it computes.
 class PretendedHooks : public at::CUDAHooksInterface {
@@ -410,6 +430,7 @@ struct Registered {
     aten.impl("empty.memory_format", TORCH_FN(empty));
     aten.impl("empty_strided", TORCH_FN(empty_strided));
     aten.impl("copy_", TORCH_FN(copy));
+    aten.impl("mm.dtype", TORCH_FN(summed_mm));
     // Elsewhere CUDA has convolutions of its own.
     for (const char* name : {"convolution", "convolution_backward"}) {
       aten.impl(name, torch::CppFunction::makeFromBoxedFunction<&compute_on_cpu>());
@@ -434,6 +455,11 @@ c10::Device pretended_cuda() {
 std::int64_t pretended_operators() noexcept { return operators; }
 
 std::int64_t pretended_pinned_bytes() noexcept { return pinned_bytes; }
+
+std::map<std::string, std::int64_t> pretended_operator_counts() {
+  const std::scoped_lock lock(counts_mutex);
+  return counts;
+}
 
 OpenedMemory::OpenedMemory() { Arena::only().protect(PROT_READ | PROT_WRITE); }
 

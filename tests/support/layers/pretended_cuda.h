@@ -5,6 +5,8 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <string>
 
 #include <c10/core/Device.h>
 
@@ -20,6 +22,10 @@ c10::Device pretended_cuda();
 std::int64_t pretended_operators() noexcept;
 /// Bytes of memory of the CPU that LibTorch asked for as pinned so far. It is memory as any other.
 std::int64_t pretended_pinned_bytes() noexcept;
+
+/// The operators so far by name ("aten::add.out"). What the host of a GPU waits for is a "wait": copies to the CPU,
+/// those from the CPU that do not say that nobody waits, and what brings a number to the CPU (item()).
+std::map<std::string, std::int64_t> pretended_operator_counts();
 
 /// While one lives, the CPU may read and write the memory of the device: for kernels that are called with addresses.
 class OpenedMemory {

@@ -6,6 +6,8 @@
 #include <ATen/core/Tensor.h>
 #include <torch/nn/module.h>
 
+#include "weft/attention/devices/device_work.h"
+
 namespace weft::attention {
 
 /// Where a module's parameters are; the CPU for a module without any.
@@ -14,9 +16,13 @@ inline c10::Device device_of(const torch::nn::Module& module) {
   return parameters.empty() ? c10::Device(c10::kCPU) : parameters.front().device();
 }
 
-/// `tensor` on `device`: itself where it is there, undefined where it is undefined.
+/// `tensor` on `device`: itself where it is there, undefined where it is undefined. What goes to a GPU is not waited
+/// for: CUDA has read memory that is not pinned when the call returns, and LibTorch keeps what is. What comes from
+/// there is.
 inline at::Tensor placed(const at::Tensor& tensor, c10::Device device) {
-  return tensor.defined() && tensor.device() != device ? tensor.to(device) : tensor;
+  return tensor.defined() && tensor.device() != device
+             ? tensor.to(device, tensor.scalar_type(), /*non_blocking=*/!has_own_memory(tensor.device()))
+             : tensor;
 }
 
 }  // namespace weft::attention

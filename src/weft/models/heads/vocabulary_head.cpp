@@ -92,13 +92,12 @@ at::Tensor VocabularyScorer::step_logits(const at::Tensor& hidden, layers::Packe
   return packed.multiply(transformed(hidden), table, weights.bias, {}).to(at::kFloat);
 }
 
-at::Tensor VocabularyScorer::loss(const at::Tensor& hidden, const at::Tensor& given, double smoothing) {
-  const at::Tensor labels = attention::placed(given, hidden.device());
+at::Tensor VocabularyScorer::loss(const at::Tensor& hidden, const at::Tensor& labels, double smoothing) {
   if (adaptive) {
     if (smoothing != 0.0) {
       fail(ErrorKind::kUnsupported, "label_smoothing must be 0 for a vocabulary in clusters, found ", smoothing);
     }
-    return adaptive->loss(hidden, labels);
+    return adaptive->loss(hidden, attention::placed(labels, hidden.device()));
   }
   // Before the transform: a masked language model predicts one token in seven, and the rest costs nothing.
   const layers::Labelled kept = layers::keep_labelled(hidden, labels);

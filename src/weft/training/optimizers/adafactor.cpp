@@ -9,6 +9,8 @@
 #include <ATen/ops/zeros.h>
 #include <ATen/ops/zeros_like.h>
 
+#include "weft/attention/devices/device_work.h"
+
 namespace weft::training {
 namespace {
 
@@ -23,7 +25,12 @@ NamedTensors fresh_squares(const at::Tensor& parameter) {
           {"square_column", at::zeros(columns, parameter.options())}};
 }
 
-double root_mean_square(const at::Tensor& tensor) {
+/// Of the numbers of a tensor, where they are.
+at::Tensor root_mean_square(const at::Tensor& tensor) {
+  return tensor.norm().div_(std::sqrt(static_cast<double>(std::max<std::int64_t>(tensor.numel(), 1))));
+}
+
+double root_mean_square_number(const at::Tensor& tensor) {
   return tensor.norm().item<double>() / std::sqrt(static_cast<double>(std::max<std::int64_t>(tensor.numel(), 1)));
 }
 
@@ -51,11 +58,28 @@ void Adafactor::update(const Slot& slot, const Part& part) const {
     slot.kept(0).mul_(beta).add_(squares, 1 - beta);
     update = slot.kept(0).rsqrt().mul_(gradient);
   }
+  if (attention::has_own_memory(update.device())) {
+    move_on_device(slot, part, update);
+    return;
+  }
   const double size =
-      options_.scale_by_parameter ? std::max(options_.parameter_epsilon, root_mean_square(slot.parameter)) : 1.0;
+      options_.scale_by_parameter ? std::max(options_.parameter_epsilon, root_mean_square_number(slot.parameter)) : 1.0;
   const double rate = part.learning_rate * size;
-  update.div_(std::max(1.0, root_mean_square(update) / options_.clip_threshold)).mul_(rate);
+  update.div_(std::max(1.0, root_mean_square_number(update) / options_.clip_threshold)).mul_(rate);
   slot.parameter.add_(slot.parameter, -part.weight_decay * rate).sub_(update);
+}
+
+// The same on a GPU, which knows both means before the host does.
+void Adafactor::move_on_device(const Slot& slot, const Part& part, at::Tensor& update) const {
+  update.div_(root_mean_square(update).div_(options_.clip_threshold).clamp_min_(1.0));
+  update.mul_(part.learning_rate);
+  if (part.weight_decay != 0.0) {
+    update.add_(slot.parameter, part.weight_decay * part.learning_rate);
+  }
+  if (options_.scale_by_parameter) {
+    update.mul_(root_mean_square(slot.parameter).clamp_min_(options_.parameter_epsilon));
+  }
+  slot.parameter.sub_(update);
 }
 
 void Adafactor::update(const Part& part) {

@@ -30,6 +30,7 @@ class Adafactor final : public Optimizer {
 
  private:
   void update(const Slot& slot, const Part& part) const;
+  void move_on_device(const Slot& slot, const Part& part, at::Tensor& update) const;
 
   AdafactorOptions options_;
 };

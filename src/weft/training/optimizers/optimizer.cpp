@@ -65,7 +65,7 @@ void Optimizer::clear_gradients() {
   }
 }
 
-double Optimizer::gradient_norm() const {
+at::Tensor Optimizer::gradient_norm() const {
   const at::NoGradGuard no_grad;
   std::vector<at::Tensor> gradients;
   for (const Group& group : groups_) {
@@ -75,7 +75,7 @@ double Optimizer::gradient_norm() const {
       }
     }
   }
-  return gradients.empty() ? 0.0 : at::linalg_vector_norm(at::stack(at::_foreach_norm(gradients))).item<double>();
+  return gradients.empty() ? at::Tensor() : at::linalg_vector_norm(at::stack(at::_foreach_norm(gradients)));
 }
 
 NamedTensors Optimizer::state() const {

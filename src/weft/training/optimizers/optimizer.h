@@ -34,8 +34,9 @@ class Optimizer {
   void step(double learning_rate, double gradient_divisor = 1.0);
   /// Drops the gradients: the next backward pass allocates them instead of adding to zeros.
   void clear_gradients();
-  /// The Euclidean norm of all gradients together, in float32.
-  double gradient_norm() const;
+  /// The Euclidean norm of all gradients together, in float32: a number where the gradients are, for which nobody waits
+  /// yet. Undefined where there are none.
+  at::Tensor gradient_norm() const;
 
   /// Updates so far: the t of the algorithms, from 1 in the first update.
   std::int64_t steps() const noexcept { return steps_; }

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which numbers a form was made of is asked as for packed weights.
+#include "weft/layers/replay/kept_operands.h"
+
+#include "weft/attention/devices/device_work.h"
+#include "weft/layers/precision.h"
+
+namespace weft::layers {
+namespace {
+
+at::Tensor rounded_parameter(const at::Tensor& parameter, at::ScalarType dtype) {
+  return parameter.defined() ? operand(parameter.detach(), dtype) : parameter;
+}
+
+}  // namespace
+
+Operands KeptOperands::of(const at::Tensor& weight, const at::Tensor& bias, at::ScalarType dtype) {
+  const bool is_kept =
+      attention::has_own_memory(weight.device()) && weight.scalar_type() != dtype && !weight.is_inference();
+  if (!is_kept) {
+    return {};
+  }
+  const std::scoped_lock lock(mutex_);
+  const bool is_same = kept_.weight.defined() && kept_.weight.scalar_type() == dtype && weight_.is(weight) &&
+                       (!bias.defined() || bias_.is(bias));
+  if (!is_same) {
+    kept_ = {};  // its memory may serve what is made
+    kept_ = {rounded_parameter(weight, dtype), rounded_parameter(bias, dtype)};
+    weight_ = PackedSource(weight);
+    bias_ = bias.defined() ? PackedSource(bias) : PackedSource();
+  }
+  return kept_;
+}
+
+}  // namespace weft::layers
