@@ -53,6 +53,29 @@ TEST(EncodedRows, GlobalTokensAreMarkedWhereARowHasSome) {
   EXPECT_NE(without.fingerprint(), rows.fingerprint());
 }
 
+TEST(EncodedRows, AreTheSameWhereTheyLieInAFile) {
+  EncodedRows memory;
+  EncodedRows file(1000);
+  for (std::int64_t row = 0; row < 3000; ++row) {
+    std::vector<std::int64_t> ids(static_cast<std::size_t>(1 + row % 900));
+    std::vector<std::int64_t> types(ids.size());
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+      ids[i] = row * 31 + static_cast<std::int64_t>(i);
+      types[i] = static_cast<std::int64_t>(i) % 2;
+    }
+    const std::vector<std::int64_t> globals = {row % 2};
+    memory.add(encoding_of(ids, types), globals);
+    file.add(encoding_of(ids, types), globals);
+  }
+  EXPECT_EQ(file.fingerprint(), memory.fingerprint());
+  EXPECT_EQ(file.tokens(), memory.tokens());
+  for (std::int64_t row = 2999; row >= 0; row -= 37) {
+    EXPECT_EQ(file.row(row).ids, memory.row(row).ids) << row;
+    EXPECT_EQ(file.row(row).types, memory.row(row).types) << row;
+    EXPECT_EQ(file.row(row).globals, memory.row(row).globals) << row;
+  }
+}
+
 TEST(EncodedRows, AFingerprintKnowsEveryToken) {
   EncodedRows first;
   first.add(encoding_of({1, 2}, {0, 0}));
@@ -60,7 +83,9 @@ TEST(EncodedRows, AFingerprintKnowsEveryToken) {
   EncodedRows cut_elsewhere;
   cut_elsewhere.add(encoding_of({1}, {0}));
   cut_elsewhere.add(encoding_of({2, 3}, {0, 0}));
-  EncodedRows same = first;
+  EncodedRows same(0);
+  same.add(encoding_of({1, 2}, {0, 0}));
+  same.add(encoding_of({3}, {0}));
   EXPECT_EQ(same.fingerprint(), first.fingerprint());
   EXPECT_NE(cut_elsewhere.fingerprint(), first.fingerprint());
   test::expect_error(ErrorKind::kArgument, {"row 2", "empty text"}, [&] { first.add(encoding_of({}, {})); });

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tokenised rows of a data set: four bytes a token, so that a set of many millions of tokens stays in memory while its
-// texts do not.
+// Tokenised rows of a data set: five bytes a token, so that a set of many millions of tokens stays in memory while its
+// texts do not. What is beyond that lies in a file.
 #pragma once
 
 #include <cstdint>
 #include <span>
 #include <vector>
 
+#include "weft/core/disk/spilled_bytes.h"
 #include "weft/models/encoder_model.h"
 #include "weft/text/encoding.h"
 #include "weft/text/pair_places.h"
@@ -33,21 +34,32 @@ models::EncoderInput padded(std::span<const TokenRow> rows, const Padding& paddi
 
 class EncodedRows {
  public:
+  EncodedRows() = default;
+  /// So many bytes of ids stay in memory, and as many of token types; more go to a file (SpilledBytes).
+  explicit EncodedRows(std::size_t most_in_memory) : ids_("tokens", most_in_memory), types_("types", most_in_memory) {}
+
   /// Appends the tokens of one window, of which those at `globals`, ascending, are global. Errors: kArgument for one
-  /// without tokens.
+  /// without tokens; kIo where the disk is full.
   void add(const text::Encoding& window, std::span<const std::int64_t> globals = {});
 
   std::int64_t size() const noexcept { return static_cast<std::int64_t>(begins_.size()) - 1; }
   std::int64_t length(std::int64_t row) const;
   /// Of all rows together.
   std::int64_t tokens() const noexcept { return begins_.back(); }
+  /// Errors: kIo where the file cannot be read.
   TokenRow row(std::int64_t number) const;
-  /// A number that tells two sets apart, over all ids in their order.
-  std::uint64_t fingerprint() const noexcept;
+  /// A number that tells two sets apart, over all ids in their order. Errors: as row().
+  std::uint64_t fingerprint() const;
 
  private:
-  std::vector<std::int32_t> ids_;
-  std::vector<std::uint8_t> types_;
+  struct Tokens {
+    std::vector<std::int32_t> ids;
+    std::vector<std::uint8_t> types;
+  };
+  Tokens tokens_of(std::int64_t row) const;
+
+  SpilledBytes ids_{"tokens"};  // int32 each
+  SpilledBytes types_{"types"};
   std::vector<std::int64_t> begins_ = {0};
   std::vector<text::PairPlaces> places_;  // of each row
   std::vector<std::int32_t> globals_;     // of all rows, one behind the other

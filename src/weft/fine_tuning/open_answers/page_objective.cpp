@@ -188,13 +188,14 @@ void PageObjective::add_question(Split split, NaturalQuestion question, const st
     if (split == Split::kTraining) {
       targets_.push_back(target_of(question, page, window));
     } else {
-      windows_.push_back(std::move(window));
+      parts_.add(window.part);
+      candidates_.push_back(std::move(window.candidates));
     }
   }
   if (split == Split::kHeldOut) {
     question.tokens.clear();
     questions_.push_back(
-        {std::move(question), page.bytes, windows_.size() - encoded.windows.size(), encoded.windows.size()});
+        {std::move(question), page.bytes, candidates_.size() - encoded.windows.size(), encoded.windows.size()});
   }
 }
 
@@ -249,14 +250,15 @@ std::vector<at::Tensor> PageObjective::choices(const models::EncoderOutput& outp
 }
 
 std::int64_t PageObjective::numbers(std::int64_t example) const {
-  const Window& window = windows_.at(static_cast<std::size_t>(example));
-  return static_cast<std::int64_t>(kPageTypes + kCandidateNumbers * window.candidates.size());
+  return static_cast<std::int64_t>(kPageTypes +
+                                   kCandidateNumbers * candidates_.at(static_cast<std::size_t>(example)).size());
 }
 
 void PageObjective::keep(const tasks::WindowOutput& output, std::int64_t example, std::span<double> kept) const {
   const std::span<const float> logits = tasks::numbers(output.logits);
   tasks::require_finite(logits);
-  const Window& window = windows_.at(static_cast<std::size_t>(example));
+  const RowPart whole = parts_.part(static_cast<std::size_t>(example));
+  const std::vector<Shown>& candidates = candidates_.at(static_cast<std::size_t>(example));
   for (std::size_t type = 0; type < kPageTypes; ++type) {
     kept[type] = static_cast<double>(logits[static_cast<std::size_t>(kPageType) + type]);
   }
@@ -269,16 +271,16 @@ void PageObjective::keep(const tasks::WindowOutput& output, std::int64_t example
     return static_cast<double>(starts[static_cast<std::size_t>(first)]) +
            static_cast<double>(ends[static_cast<std::size_t>(last)]);
   };
-  for (std::size_t i = 0; i < window.candidates.size(); ++i) {
-    const TokenSpan tokens = window.candidates[i].tokens;
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    const TokenSpan tokens = candidates[i].tokens;
     const std::span<double> own = kept.subspan(kPageTypes + kCandidateNumbers * i, kCandidateNumbers);
     own[0] = sum(long_starts, long_ends, tokens.first, tokens.last) - sum(long_starts, long_ends, 0, 0);
-    const RowPart part = cut_part(window.part, tokens);
+    const RowPart part = cut_part(whole, tokens);
     if (const auto best = best_span(short_starts, short_ends, {&part, 1}, setup().data.max_answer_length)) {
       own[1] = 1.0;
       own[2] = best->score - sum(short_starts, short_ends, 0, 0);
-      own[3] = static_cast<double>(window.part.from + best->bytes.begin);
-      own[4] = static_cast<double>(window.part.from + best->bytes.end);
+      own[3] = static_cast<double>(whole.from + best->bytes.begin);
+      own[4] = static_cast<double>(whole.from + best->bytes.end);
     }
   }
 }
@@ -290,7 +292,7 @@ metrics::PagePrediction PageObjective::prediction_of(const HeldOut& held_out, Ke
   for (std::size_t row = held_out.first_row; row < held_out.first_row + held_out.rows; ++row) {
     const Kept types = numbers.subspan(begin, kPageTypes);
     begin += kPageTypes;
-    for (const Shown& shown : windows_[row].candidates) {
+    for (const Shown& shown : candidates_[row]) {
       const Kept own = numbers.subspan(begin, kCandidateNumbers);
       begin += kCandidateNumbers;
       if (own[0] <= found.long_score) {

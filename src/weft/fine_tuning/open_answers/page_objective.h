@@ -10,6 +10,7 @@
 
 #include "weft/fine_tuning/objective.h"
 #include "weft/fine_tuning/open_answers/answer_spans.h"
+#include "weft/fine_tuning/open_answers/stored_parts.h"
 #include "weft/metrics/open_answers/natural_questions.h"
 #include "weft/readers/open_answers/natural_questions_reader.h"
 
@@ -81,7 +82,8 @@ class PageObjective final : public Objective {
   std::vector<metrics::PagePrediction> find_answers(Kept kept) const;
 
   std::vector<Target> targets_;
-  std::vector<Window> windows_;  // of held-out rows
+  StoredParts parts_;                           // of held-out rows
+  std::vector<std::vector<Shown>> candidates_;  // of each of them
   std::vector<HeldOut> questions_;
 };
 

@@ -89,7 +89,7 @@ void TriviaObjective::add_page(Split split, ReadPage page, const AnswerNames& an
     const text::Encoding& window = page.windows[i];
     if (split == Split::kHeldOut) {
       add_window(split, window, question_tokens(window));
-      parts_.push_back(std::move(page.parts[i]));
+      parts_.add(page.parts[i]);
       continue;
     }
     Target target;
@@ -206,7 +206,7 @@ void TriviaObjective::keep(const tasks::WindowOutput& output, std::int64_t examp
   const std::span<const float> ends = tasks::numbers(output.end_logits);
   tasks::require_finite(starts);
   tasks::require_finite(ends);
-  const RowPart& part = parts_.at(static_cast<std::size_t>(example));
+  const RowPart part = parts_.part(static_cast<std::size_t>(example));
   if (const auto best = best_span(starts, ends, {&part, 1}, setup().data.max_answer_length)) {
     kept[0] = static_cast<double>(best->bytes.begin);
     kept[1] = static_cast<double>(best->bytes.end);
@@ -224,7 +224,7 @@ std::vector<TriviaObjective::Found> TriviaObjective::find_answers(Kept kept) con
       if (numbers[3] > 0 && numbers[2] > found.score) {
         const auto begin = static_cast<std::size_t>(numbers[0]);
         found.score = numbers[2];
-        found.text = parts_[row].text.substr(begin, static_cast<std::size_t>(numbers[1]) - begin);
+        found.text = parts_.text(row).substr(begin, static_cast<std::size_t>(numbers[1]) - begin);
       }
     }
     all.push_back(std::move(found));
@@ -261,7 +261,7 @@ Json TriviaObjective::errors(Kept kept) const {
     const HeldOut& held_out = questions_[i];
     if (metrics::score_trivia_answer(answers[i].text, held_out.question).exact == 0.0) {
       errors.push_back({{"question", shortened(held_out.question.question)},
-                        {"text", held_out.rows > 0 ? shortened(parts_[held_out.first_row].text) : std::string()},
+                        {"text", held_out.rows > 0 ? shortened(parts_.text(held_out.first_row)) : std::string()},
                         {"truth", shortened(held_out.question.answer)},
                         {"predicted", shortened(answers[i].text)}});
     }

@@ -12,6 +12,7 @@
 #include "weft/fine_tuning/objective.h"
 #include "weft/fine_tuning/open_answers/answer_names.h"
 #include "weft/fine_tuning/open_answers/answer_spans.h"
+#include "weft/fine_tuning/open_answers/stored_parts.h"
 #include "weft/readers/open_answers/trivia_reader.h"
 
 namespace weft::fine_tuning {
@@ -72,7 +73,7 @@ class TriviaObjective final : public Objective {
 
   std::vector<Target> targets_;
   std::vector<HeldOut> questions_;
-  std::vector<RowPart> parts_;       // of held-out rows
+  StoredParts parts_;                // of held-out rows
   std::int64_t without_answer_ = 0;  // windows that are not learned
 };
 
