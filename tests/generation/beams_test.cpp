@@ -134,6 +134,19 @@ TEST(Beams, ASignalEndsThemWithWhatIsThere) {
   EXPECT_EQ(text.ids.size(), 2U);
 }
 
+// One prompt, whose rows are shared out among threads, and several, of which a thread takes one whole.
+TEST(Beams, LogitsThatAreNotFiniteAreErrors) {
+  at::Tensor table = random_table(8);
+  table.select(2, 3).fill_(std::nanf(""));
+  test::TableDecoder decoder(table);
+  for (const std::size_t prompts : {std::size_t{1}, std::size_t{9}}) {
+    for (const std::int64_t width : {1, 3}) {
+      test::expect_error(ErrorKind::kNumeric, {"token 3", "nan"},
+                         [&] { search(decoder, {.prompts = std::vector<Ids>(prompts, {0})}, beams(width, 4)); });
+    }
+  }
+}
+
 TEST(Beams, RefuseWhatCannotWork) {
   test::TableDecoder decoder(random_table(11));
   const auto refused = [&](std::initializer_list<std::string_view> words, const SearchRequest& request,

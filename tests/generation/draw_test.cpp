@@ -88,6 +88,20 @@ TEST(Draw, TheLikeliestIsTheFirstOfEqualOnes) {
   EXPECT_EQ(likeliest(Scores{-kInfinity, 3.0F}), 1);
 }
 
+// Parts of a row in which no score is higher are passed over.
+TEST(Draw, TheLikeliestOfALongRow) {
+  for (const std::size_t best :
+       {std::size_t{0}, std::size_t{63}, std::size_t{64}, std::size_t{130}, std::size_t{199}}) {
+    Scores scores(200, -2.0F);
+    scores[best] = -1.0F;
+    EXPECT_EQ(likeliest(scores), static_cast<std::int64_t>(best));
+    scores.back() = -1.0F;
+    EXPECT_EQ(likeliest(scores), static_cast<std::int64_t>(best));
+    scores[70] = std::nanf("");
+    test::expect_error(ErrorKind::kNumeric, {"token 70", "nan"}, [&] { likeliest(scores); });
+  }
+}
+
 TEST(Draw, NonFiniteScoresAreErrors) {
   const auto from = [&](const Scores& scores) { return [scores] { likeliest(scores); }; };
   test::expect_error(ErrorKind::kNumeric, {"token 1", "nan"}, from({1.0F, std::nanf("")}));

@@ -10,26 +10,6 @@
 #include "weft/generation/search/draw.h"
 
 namespace weft::generation {
-namespace {
-
-constexpr std::size_t kPart = 64;
-
-/// The part, from that of `id` on, with a sum that passes `bound`: its first id. Most parts have none, and are looked
-/// at without a branch for each number, which a compiler makes many at a time.
-std::size_t first_part_above(std::span<const float> row, std::size_t id, float sum, float bound) {
-  for (; id + kPart <= row.size(); id += kPart) {
-    int above = 0;
-    for (std::size_t i = id; i < id + kPart; ++i) {
-      above |= static_cast<int>(!(row[i] + sum <= bound));  // also for NaN
-    }
-    if (above != 0) {
-      break;
-    }
-  }
-  return id;
-}
-
-}  // namespace
 
 BeamItem::BeamItem(const SearchPlan& plan, std::int64_t number)
     : plan_(plan),
@@ -48,7 +28,7 @@ std::vector<BeamItem::Candidate> BeamItem::best_candidates(const at::Tensor& sco
   for (std::size_t beam = 0; beam < beams_.size(); ++beam) {
     const std::span<const float> row = row_of(scores, first + static_cast<std::int64_t>(beam));
     for (std::size_t id = 0; id < row.size(); ++id) {
-      id = id % kPart == 0 ? first_part_above(row, id, beams_[beam].score, bound) : id;
+      id = id % kPartOfRow == 0 ? first_part_above(row, id, beams_[beam].score, bound) : id;
       if (id == row.size()) {
         break;
       }

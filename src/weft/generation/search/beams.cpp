@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Beam search and beam sampling for a batch of prompts: a row of the batch is a beam of one of them.
+#include <ATen/Parallel.h>
 #include <ATen/ops/log_softmax.h>
 
 #include "weft/core/interrupt.h"
@@ -28,32 +29,31 @@ class Beams {
     remove_done({});
   }
 
-  /// Logarithms of probabilities [R, V] through the processors, row by row.
-  void process(const at::Tensor& scores, const std::vector<Processor>& processors) const {
+  /// One token more for every prompt, the `made`-th new one from 0, from what the decoder gave [R, V].
+  void take(const at::Tensor& scores, std::int64_t made, const std::vector<Processor>& processors) {
+    Ids first;
     std::vector<RowScores> rows;
     for (const BeamItem& item : open_) {
+      first.push_back(std::ssize(rows));
       for (const Beam& beam : item.beams()) {
         rows.push_back({row_of(scores, std::ssize(rows)), beam.tokens, plan_.source(item.number()), item.number(),
                         plan_.longest_of(item.number())});
       }
     }
-    for_each_row(std::ssize(rows), scores.size(1), [&](std::int64_t row) {
-      for (const Processor& processor : processors) {
-        processor(rows[static_cast<std::size_t>(row)]);
-      }
-    });
-  }
-
-  /// One token more for every prompt, the `made`-th new one from 0.
-  void take(const at::Tensor& scores, std::int64_t made) {
-    Ids first;
-    std::int64_t rows = 0;
-    for (const BeamItem& item : open_) {
-      first.push_back(rows);
-      rows += std::ssize(item.beams());
+    // Fewer prompts than threads: their rows are shared out, too.
+    const bool apart = std::ssize(open_) < at::get_num_threads();
+    const auto prepare = [&](std::int64_t row) {
+      prepare_row(scores, row, rows[static_cast<std::size_t>(row)], processors);
+    };
+    if (apart) {
+      for_each_row(std::ssize(rows), scores.size(1), prepare);
     }
     for_each_row(std::ssize(open_), plan_.config.num_beams * scores.size(1), [&](std::int64_t i) {
       const auto index = static_cast<std::size_t>(i);
+      const std::int64_t end = first[index] + std::ssize(open_[index].beams());
+      for (std::int64_t row = first[index]; row < end && !apart; ++row) {
+        prepare(row);
+      }
       open_[index].step(scores, first[index], made);
     });
     remove_done(first);
@@ -84,6 +84,20 @@ class Beams {
   at::Tensor parents() const { return list_of(parents_); }
 
  private:
+  /// What the decoder gave for row `row` becomes logarithms of probabilities, behind the processors.
+  void prepare_row(const at::Tensor& scores, std::int64_t row, const RowScores& view,
+                   const std::vector<Processor>& processors) const {
+    check_scores(plan_, view.scores);
+    if (!plan_.decoder.gives_logarithms()) {
+      // In place: a second table of this size would be given back to the system and asked for again at every token.
+      at::Tensor its_scores = scores.narrow(0, row, 1);
+      at::log_softmax_out(its_scores, its_scores, 1);
+    }
+    for (const Processor& processor : processors) {
+      processor(view);
+    }
+  }
+
   void remove_done(const Ids& first) {
     std::vector<BeamItem> going;
     parents_.clear();
@@ -119,16 +133,11 @@ std::vector<std::vector<Sequence>> search_beams(const SearchPlan& plan) {
       beams.end_all(FinishReason::kInterrupted);
       break;
     }
-    at::Tensor scores = step_scores(plan, tokens, state);
-    if (!plan.decoder.gives_logarithms()) {
-      // In place: a second table of this size would be given back to the system and asked for again at every token.
-      at::log_softmax_out(scores, scores, 1);
-    }
+    const at::Tensor scores = step_scores(plan, tokens, state);
     if (made == 0) {
       processors = make_processors(plan.config, plan.lengths, scores.size(1), plan.request.constraint);
     }
-    beams.process(scores, processors);
-    beams.take(scores, made);
+    beams.take(scores, made, processors);
     if (plan.request.on_settled) {
       beams.tell_settled();
     }

@@ -60,10 +60,27 @@ std::size_t where_passed(const std::vector<Choice>& choices, double point) {
 
 }  // namespace
 
+std::size_t first_part_above(std::span<const float> row, std::size_t id, float sum, float bound) {
+  for (; id + kPartOfRow <= row.size(); id += kPartOfRow) {
+    int above = 0;
+    for (std::size_t i = id; i < id + kPartOfRow; ++i) {
+      above |= static_cast<int>(!(row[i] + sum <= bound));  // also for NaN
+    }
+    if (above != 0) {
+      break;
+    }
+  }
+  return id;
+}
+
 std::int64_t likeliest(std::span<const float> scores) {
   std::size_t best = 0;
   float highest = kImpossible;
   for (std::size_t id = 0; id < scores.size(); ++id) {
+    id = id % kPartOfRow == 0 ? first_part_above(scores, id, 0.0F, highest) : id;
+    if (id == scores.size()) {
+      break;
+    }
     if (!(scores[id] <= highest)) {  // also true for NaN
       best = id;
       highest = scores[id];

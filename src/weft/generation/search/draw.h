@@ -3,6 +3,7 @@
 // of the scores and of what names it.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -15,6 +16,13 @@ struct DrawName {
   std::int64_t step = 0;  ///< new tokens before this one
   std::int64_t row = 0;   ///< which text of the call
 };
+
+/// Numbers of a row that first_part_above() looks at together.
+inline constexpr std::size_t kPartOfRow = 64;
+/// The part of `row`, from that of `id` (a multiple of kPartOfRow) on, in which a number and `sum` pass `bound`, or are
+/// NaN: its first id, or that of a last part that is not whole. Most parts have none, and are looked at without a
+/// branch for each number, which a compiler makes many at a time.
+std::size_t first_part_above(std::span<const float> row, std::size_t id, float sum, float bound);
 
 /// The token with the highest score, the lowest id of equal ones. Errors: kNumeric for NaN or infinity, or where no
 /// score is finite.

@@ -85,6 +85,7 @@ void Rows::end(Row& row, FinishReason reason) {
 
 void Rows::choose(Row& row, std::span<float> scores, std::int64_t step,
                   const std::vector<Processor>& processors) const {
+  check_scores(plan_, scores);
   const RowScores view{scores, row.tokens, plan_.source(row.item), row.item, plan_.longest_of(row.item)};
   for (const Processor& process : processors) {
     process(view);

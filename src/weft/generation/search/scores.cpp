@@ -40,11 +40,13 @@ void check_finite(std::span<const float> scores) {
 at::Tensor step_scores(const SearchPlan& plan, const at::Tensor& tokens, layers::DecodingState& state) {
   const at::Tensor logits = plan.decoder.step(tokens, state);
   // A copy only where it is needed: nobody else reads the decoder's logits.
-  at::Tensor scores = logits.detach().to(at::kCPU, at::kFloat).contiguous();
+  return logits.detach().to(at::kCPU, at::kFloat).contiguous();
+}
+
+void check_scores(const SearchPlan& plan, std::span<const float> scores) {
   if (!plan.config.remove_invalid_values) {
-    for_each_row(scores.size(0), scores.size(1), [&](std::int64_t row) { check_finite(row_of(scores, row)); });
+    check_finite(scores);
   }
-  return scores;
 }
 
 std::span<float> row_of(const at::Tensor& scores, std::int64_t row) {
