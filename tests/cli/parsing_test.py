@@ -57,6 +57,12 @@ class ParsingTest(Case):
         self.assertEqual(scored.returncode, 0, scored.stderr)
         self.assertEqual(json.loads(scored.stdout)["errors"], 0)
 
+    def test_files_without_trees_are_named(self):
+        (self.folder / "plain.txt").write_text("The loom weaves.\nA thread breaks.\n", encoding="utf-8")
+        scored = weft("score", "parse", self.folder / "plain.txt", self.folder / "plain.txt")
+        self.assertEqual(scored.returncode, 0)
+        self.assertIn("none of the 2 sentences is scored", scored.stderr)
+
 
 if __name__ == "__main__":
     unittest.main()

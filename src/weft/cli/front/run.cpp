@@ -129,6 +129,17 @@ NamedCommand named_command(int count, char** arguments) {
   return named;
 }
 
+/// The arguments; `help COMMAND` is `COMMAND --help`, as many programs have it.
+std::vector<char*> spoken_arguments(int count, char** arguments) {
+  static char flag[] = "--help";
+  std::vector<char*> words(arguments, arguments + count);
+  if (words.size() > 1 && std::string_view(words[1]) == "help") {
+    words.erase(words.begin() + 1);
+    words.push_back(flag);
+  }
+  return words;
+}
+
 /// Replaces the listed command by that of libweft.
 void add_spans(CLI::App& app) {
   CLI::App& pattern = *app.get_subcommand("pattern");
@@ -192,6 +203,8 @@ void parse(CLI::App& app, int count, char** arguments) {
 }  // namespace
 
 int run(int count, char** arguments) {
+  std::vector<char*> words = spoken_arguments(count, arguments);
+  const int spoken = static_cast<int>(words.size());
   name_options_as_flags();
   const VisibleOutput visible;
   try {
@@ -203,7 +216,7 @@ int run(int count, char** arguments) {
     app.set_version_flag("--version", std::string(kVersion), "print the version");
     forget_model_arguments();
     forget_flags();
-    add_commands(app, named_command(count, arguments));
+    add_commands(app, named_command(spoken, words.data()));
     say_flags_in_help(app);
     app.parse_complete_callback([] {
       kernels::check_forced_isa();
@@ -211,7 +224,7 @@ int run(int count, char** arguments) {
     });
     app.require_subcommand(1);
     unmark_values(app);
-    parse(app, count, arguments);
+    parse(app, spoken, words.data());
     return 0;
   } catch (const std::exception& failure) {
     return report(failure);

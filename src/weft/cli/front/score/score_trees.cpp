@@ -8,6 +8,7 @@
 #include "weft/cli/front/failure.h"
 #include "weft/cli/front/output.h"
 #include "weft/core/error.h"
+#include "weft/core/log.h"
 #include "weft/metrics/parsing/evalb.h"
 #include "weft/readers/trees/linear_tree.h"
 #include "weft/readers/trees/tree.h"
@@ -67,6 +68,11 @@ void score_parse(const ScoreFlags& flags) {
     scorer.add(readers::tree_text(readers::tree_of_linear(row.texts[0], truth)), row.texts[1]);
   });
   const metrics::EvalbReport& report = scorer.report();
+  if (report.all.sentences > 0 && report.all.valid() == 0) {
+    log_warning("none of the ", report.all.sentences, " sentences is scored: ", report.all.errors, " are errors and ",
+                report.all.skipped, " are skipped; each line of both files must be a tree in brackets with the same ",
+                "words, and --linear takes linear trees in the first");
+  }
   if (flags.json) {
     Json json = sums_json(report.all);
     json["up_to_longest"] = sums_json(report.up_to_longest);
