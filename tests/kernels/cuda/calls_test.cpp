@@ -19,8 +19,9 @@ using kernels::DType;
 
 // Rows of 61 numbers and a gap of three begin at multiples of 16 bytes.
 template <typename Case>
-void expect_aligned_agreement(DType dtype, std::int64_t head_dim, std::int64_t value_dim, const Bounds& bounds) {
-  Case call({1, 2, 1, 70, 75, head_dim, value_dim, {64, 64}}, mixed_edges, 3, dtype);
+void expect_aligned_agreement(DType dtype, std::int64_t head_dim, std::int64_t value_dim, const Bounds& bounds,
+                              std::int64_t queries = 70) {
+  Case call({1, 2, 1, queries, 75, head_dim, value_dim, {64, 64}}, mixed_edges, 3, dtype);
   call.own = &kEmulatedCudaKernels;
   call.scale = 0.1;
   call.keep.assign(75, 1);
@@ -36,6 +37,14 @@ TEST(CudaCalls, AlignedRowsOfAllWidths) {
   }
   expect_aligned_agreement<Float16Case>(DType::kFloat16, 61, 253, {1.0 / 1024, 1.0 / 400});
   expect_aligned_agreement<BFloat16Case>(DType::kBFloat16, 253, 61, {1.0 / 128, 1.0 / 50});
+}
+
+TEST(CudaCalls, OneQueryOverAlignedRowsOfAllWidths) {
+  for (const std::int64_t width : {13, 61, 125, 253}) {
+    expect_aligned_agreement<Float32Case>(DType::kFloat32, width, width, {2e-6, 1e-5}, 1);
+    expect_aligned_agreement<BFloat16Case>(DType::kBFloat16, width, width, {1.0 / 128, 1.0 / 50}, 1);
+  }
+  expect_aligned_agreement<Float16Case>(DType::kFloat16, 61, 253, {1.0 / 1024, 1.0 / 400}, 1);
 }
 
 TEST(CudaCalls, Float32OnTensorCoresByRequest) {

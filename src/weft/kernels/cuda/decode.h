@@ -43,8 +43,12 @@ class DecodeBlock {
 
   WEFT_DEVICE void run() {
     load_query();
+    Met met = item_.begin < item_.end ? meet<true>(call_, at_, item_.block, item_.begin) : Met{};
     for (std::int32_t index = item_.begin; index < item_.end; ++index) {
-      add_scores_of_block(meet<true>(call_, at_, item_.block, index), (index - item_.begin) * kSliceRows);
+      // What is known of the next block comes while the keys of this one do.
+      const Met next = index + 1 < item_.end ? meet<true>(call_, at_, item_.block, index + 1) : met;
+      add_scores_of_block(met, (index - item_.begin) * kSliceRows);
+      met = next;
     }
     has_edges_ = lanes_.any(has_edge_);
     soften();
@@ -56,6 +60,8 @@ class DecodeBlock {
  private:
   static constexpr int kThreads = kDecodeThreads;
   static constexpr int kGroups = kThreads / kRowThreads;
+  static constexpr int kRounds = kSliceRows / kGroups;  // rows of a block that a thread has a share of
+  static WEFT_DEVICE int row_of(int thread, int round) { return round * kGroups + thread / kRowThreads; }
   static WEFT_DEVICE float no_edge() { return -1; }  // in place of a weight
 
   WEFT_DEVICE std::int64_t query() const { return std::int64_t{item_.block} * call_.attention.layout.tile_query; }
@@ -75,21 +81,40 @@ class DecodeBlock {
     lanes_.barrier();
   }
 
-  /// The numbers of a thread in a row of a slice; zeros beyond the last column.
-  WEFT_DEVICE Numbers load(const SliceRows& rows, int slice, int row, int chunk) const {
-    using Element = typename Format::Element;
-    const RowChunk of = row_chunk<Format>(rows, slice, chunk);
-    const unsigned char* const address = rows.data + row * rows.stride + of.offset;
-    Numbers numbers;
+  /// A thread's sixteen bytes of each of its rows of a slice, all under way together: a thread that waits for one
+  /// before it asks for the next keeps memory at half of its rate. Zeros where is_wanted(round) is not so, and beyond
+  /// the last column.
+  template <typename Wanted>
+  WEFT_DEVICE void load(const SliceRows& rows, int slice, int thread, const Wanted& is_wanted,
+                        Sixteen (&to)[kRounds]) const {
+    const RowChunk of = row_chunk<Format>(rows, slice, thread % kRowThreads);
+    const unsigned char* const first = rows.data + of.offset;
+    unroll<kRounds>([&](auto round) { to[round] = {}; });
     if (call_.is_aligned && of.bytes == 16) {
-      const Sixteen bits = *reinterpret_cast<const Sixteen*>(address);
-      unroll<kChunk<Format>>([&](auto at) { numbers.at[at] = number_of(bits, at); });
-      return numbers;
+      unroll<kRounds>([&](auto round) {
+        if (is_wanted(round)) {
+          to[round] = *reinterpret_cast<const Sixteen*>(first + row_of(thread, round) * rows.stride);
+        }
+      });
+    } else {
+      unroll<kRounds>([&](auto round) {
+        if (is_wanted(round)) {
+          to[round] = gathered(first + row_of(thread, round) * rows.stride, of.bytes);
+        }
+      });
     }
-    constexpr int kSize = static_cast<int>(sizeof(Element));
-    unroll<kChunk<Format>>(
-        [&](auto at) { numbers.at[at] = at * kSize < of.bytes ? load_number<Format, Lanes>(address, at) : 0.0F; });
-    return numbers;
+  }
+  WEFT_DEVICE static Sixteen gathered(const unsigned char* address, int bytes) {
+    using Element = typename Format::Element;
+    constexpr int kOfWord = 4 / static_cast<int>(sizeof(Element));
+    Sixteen sixteen{};
+    unroll<kChunk<Format>>([&](auto at) {
+      if (at * static_cast<int>(sizeof(Element)) < bytes) {
+        const std::uint32_t element = reinterpret_cast<const Element*>(address)[at];
+        sixteen.word[at / kOfWord] |= element << (at % kOfWord * 16);
+      }
+    });
+    return sixteen;
   }
   template <typename Index>
   WEFT_DEVICE static float number_of(const Sixteen& bits, Index at) {
@@ -106,46 +131,56 @@ class DecodeBlock {
            (!has_positions(call_.attention) || is_in_sight(call_, at_, pair_of<true>(met, 0, key)));
   }
 
-  /// Scores of a block's keys, sixteen at a time, eight threads a key. What is not finite, in the key or in the query,
-  /// makes the score NaN.
+  /// Scores of a block's keys, eight threads a key. What is not finite, in the key or in the query, makes the score
+  /// NaN.
   WEFT_DEVICE void add_scores_of_block(const Met& met, int first) {
     SliceRows rows = slice_rows<Format>(call_.attention.key, at_, key_head(), met.first_key);
     rows.columns = call_.attention.head_dim;
-    for (int round = 0; round < kSliceRows / kGroups; ++round) {
-      const auto key_of = [round](int thread) { return round * kGroups + thread / kRowThreads; };
-      lanes_.run([&](int thread) {
-        sum_[thread] = 0;
-        if (is_edge(met, key_of(thread))) {
-          for (int slice = 0; slice < slices_of<Format>(rows.columns); ++slice) {
-            sum_[thread] += dot_of(thread, load(rows, slice, key_of(thread), thread % kRowThreads), slice);
-          }
-        }
+    lanes_.run([&](int thread) {
+      unroll<kRounds>([&](auto round) {
+        is_edge_[round][thread] = is_edge(met, row_of(thread, round));
+        sums_[round][thread] = 0;
       });
-      unroll<3>([&](auto bit) {
-        lanes_.shuffle(other_, sum_, [&](int thread) { return thread % kWarp ^ (1 << bit); });
-        lanes_.run([&](int thread) { sum_[thread] += other_[thread]; });
+      for (int slice = 0; slice < slices_of<Format>(rows.columns); ++slice) {
+        add_products(thread, rows, slice);
+      }
+    });
+    unroll<3>([&](auto bit) {
+      unroll<kRounds>([&](auto round) {
+        lanes_.shuffle(other_, sums_[round], [&](int thread) { return thread % kWarp ^ (1 << bit); });
+        lanes_.run([&](int thread) { sums_[round][thread] += other_[thread]; });
       });
-      lanes_.run([&](int thread) { store_score(thread, met, key_of(thread), first); });
-    }
+    });
+    lanes_.run([&](int thread) { unroll<kRounds>([&](auto round) { store_score(thread, met, round, first); }); });
   }
 
-  WEFT_DEVICE float dot_of(int thread, const Numbers& numbers, int slice) const {
+  WEFT_DEVICE void add_products(int thread, const SliceRows& rows, int slice) {
+    Sixteen chunks[kRounds];
+    load(rows, slice, thread, [&](auto round) { return is_edge_[round][thread]; }, chunks);
     const int column = slice * Format::kColumns + thread % kRowThreads * kChunk<Format>;
+    Numbers query;
+    unroll<kChunk<Format>>(
+        [&](auto at) { query.at[at] = lanes_.template load_shared<float>(thread, 4 * (column + at)); });
+    unroll<kRounds>([&](auto round) { sums_[round][thread] += dot_of(chunks[round], query); });
+  }
+  WEFT_DEVICE static float dot_of(const Sixteen& chunk, const Numbers& query) {
     float sum = 0;
     float lost = 0;
     unroll<kChunk<Format>>([&](auto at) {
-      const auto of_query = lanes_.template load_shared<float>(thread, 4 * (column + at));
-      sum += numbers.at[at] * of_query;
-      lost += numbers.at[at] * 0 + of_query * 0;
+      const float number = number_of(chunk, at);
+      sum += number * query.at[at];
+      lost += number * 0 + query.at[at] * 0;
     });
     return sum + lost;
   }
 
-  WEFT_DEVICE void store_score(int thread, const Met& met, int key, int first) {
-    const bool has_edge = is_edge(met, key);
+  template <typename Round>
+  WEFT_DEVICE void store_score(int thread, const Met& met, Round round, int first) {
+    const bool has_edge = is_edge_[round][thread];
     has_edge_[thread] = has_edge_[thread] || has_edge;
     if (thread % kRowThreads == 0) {
-      const float score = static_cast<float>(call_.attention.scale) * sum_[thread];
+      const int key = row_of(thread, round);
+      const float score = static_cast<float>(call_.attention.scale) * sums_[round][thread];
       lanes_.store_shared(
           thread, score_place(first + key),
           has_edge ? edge_score<true>(call_, at_, met, 0, key, score) : -std::numeric_limits<float>::infinity());
@@ -224,14 +259,18 @@ class DecodeBlock {
     const std::int64_t key_block = call_.attention.layout.key_block[index];
     SliceRows rows = slice_rows<Format>(call_.attention.value, at_, key_head(), key_block * kSliceRows);
     rows.columns = call_.attention.value_dim;
-    const int first = (index - item_.begin) * kSliceRows;
-    for (int key = thread / kRowThreads; key < kSliceRows; key += kGroups) {
-      const auto weight = lanes_.template load_shared<float>(thread, score_place(first + key));
-      if (weight != no_edge()) {
-        const Numbers numbers = load(rows, slice, key, thread % kRowThreads);
-        unroll<kChunk<Format>>([&](auto at) { sums.at[at] += weight * numbers.at[at]; });
+    float weights[kRounds];
+    unroll<kRounds>([&](auto round) {
+      const int key = (index - item_.begin) * kSliceRows + row_of(thread, round);
+      weights[round] = lanes_.template load_shared<float>(thread, score_place(key));
+    });
+    Sixteen chunks[kRounds];
+    load(rows, slice, thread, [&](auto round) { return weights[round] != no_edge(); }, chunks);
+    unroll<kRounds>([&](auto round) {
+      if (weights[round] != no_edge()) {
+        unroll<kChunk<Format>>([&](auto at) { sums.at[at] += weights[round] * number_of(chunks[round], at); });
       }
-    }
+    });
   }
 
   /// One column of the output, or of a part; the first column also leaves the sum of weights.
@@ -266,6 +305,8 @@ class DecodeBlock {
   int keys_;
   bool has_edges_ = false;
   Each<bool> has_edge_;
+  Each<bool> is_edge_[kRounds];
+  Each<float> sums_[kRounds];
   Each<float> sum_;
   Each<float> other_;
   Each<float> maximum_;

@@ -15,6 +15,8 @@ namespace weft::kernels::cuda {
 template <typename Format>
 struct DecodePass {
   static constexpr int kThreads = kDecodeThreads;
+  static constexpr int kResident = 5;  // a multiprocessor has the loads of so many thread blocks under way
+  static constexpr int kResidentElsewhere = 1;
   static Grid grid(const DeviceCall& call) { return {call.rows.most_items, heads_of(call), 1}; }
   static int shared_bytes(const DeviceCall&) { return kDecodeShared<Format>; }
   template <typename Lanes>
