@@ -2,6 +2,7 @@
 // A file of predictions is read whole: it holds a few words a question.
 #include "weft/cli/front/score/predictions.h"
 
+#include <cmath>
 #include <functional>
 #include <utility>
 #include <vector>
@@ -77,7 +78,11 @@ double score_field(const Json& json, const char* name, const std::string& where)
     fail(ErrorKind::kFormat, where, ": expected a number at '", name, "', found ",
          found == json.end() ? "none" : found->type_name());
   }
-  return found->get<double>();
+  const auto score = found->get<double>();
+  if (std::isnan(score)) {
+    fail(ErrorKind::kFormat, where, ": expected a number at '", name, "', found NaN");
+  }
+  return score;
 }
 
 metrics::PagePrediction page_prediction(const Json& json, const std::string& where) {
