@@ -17,6 +17,7 @@ MOST = {"bfloat16": (4e-3, 6e-3), "float16": (6e-4, 9e-4), "float32": (2e-6, 6e-
 OVER_RIVAL = 1.1
 SHOWN = 40  # calls of which each has a line, whatever it says
 MOST_SMALL = 21
+NAN_CHECK = "NaN in window(40)"
 RESULTS = ("output", "dQ", "dK", "dV", "the distances' gradient")
 
 
@@ -221,28 +222,37 @@ def not_finite(library, device):
         wrong = "a NaN of a value does not reach what sees it, or reaches other things"
     elif not (off := error(spoilt[~reached], right[~reached])) <= MOST[call.dtype][0]:
         wrong = f"what a NaN does not reach is off by {off:.2e}"
-    return {"call": "NaN in window(40)", "wrong": wrong}
+    return {"call": NAN_CHECK, "wrong": wrong}
+
+
+def attempted(name, work):
+    """(what `work` returns, or what went wrong; whether a kernel failed, which takes the process's GPU with it)."""
+    try:
+        return work(), False
+    except RuntimeError as error:  # as CUDA's are
+        return {"call": name, "wrong": f"{type(error).__name__}: {(str(error).splitlines() or ['no reason'])[0][:200]}"}, True
 
 
 def run(library, device, say, deadline, is_small, after=0):
-    """Says a line a check until time() passes `deadline`; random calls fill the time. Those before number `after` are left out. Returns the number
-    of a call whose kernels failed, after which nothing runs in this process, else None."""
+    """Says a line a check until time() passes `deadline`; random calls fill the time. The check of NaN has number 0, calls follow from 1 on; those
+    before number `after` are left out. Returns the number of a check whose kernels failed, after which nothing runs in this process, else None."""
     if after == 0:
-        say({"part": "exact", **not_finite(library, device)})
+        found, has_failed = attempted(NAN_CHECK, lambda: not_finite(library, device))
+        say({"part": "exact", **found})
+        if has_failed:
+            return 0
     counted = wrong = 0
     failed = None
-    for number, call in enumerate(itertools.chain(named_calls(is_small), random_calls(1, is_small))):
+    for number, call in enumerate(itertools.chain(named_calls(is_small), random_calls(1, is_small)), start=1):
         if number < after:
             continue
         if time.monotonic() > deadline or (is_small and counted >= MOST_SMALL):
             break
-        try:
-            found = check(library, call, device, number)
-        except RuntimeError as error:  # as CUDA's are
-            failed, found = number, {"call": str(call), "wrong": f"{type(error).__name__}: {str(error).splitlines()[0][:200]}"}
+        found, has_failed = attempted(str(call), lambda call=call, number=number: check(library, call, device, number))
+        failed = number if has_failed else None
         counted += 1
         wrong += found["wrong"] is not None
-        if found["wrong"] or number < SHOWN:
+        if found["wrong"] or number <= SHOWN:
             say({"part": "exact", **found})
         if failed is not None:
             break

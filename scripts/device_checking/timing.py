@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Milliseconds of a call on the device: the median of CUDA's events, the better of called and replayed from a graph where it can be one."""
+"""Milliseconds of a call on the device by CUDA's events, the better of called and replayed from a graph where it can be one. Kernels have the median
+of their turns, in one process with their rivals. Whole models have the fastest of as many turns as their rivals, as `weft bench model` says it."""
 import statistics
 import time
 
@@ -8,12 +9,24 @@ import torch
 
 def milliseconds(work, device, turns=15, replays=True):
     if device.type != "cuda":
-        return _by_clock(work, 2)
+        return statistics.median(_by_clock(work, 2))
     for _ in range(3):
         work()
-    called = _by_events(work, turns)
+    called = statistics.median(_by_events(work, turns))
     again = replayed(work, device, turns) if replays else None
     return min(called, again) if again else called
+
+
+def fastest(work, device, turns):
+    """Of so many turns, after one that does not count, each by the clock of the host until the device is through, as `weft bench model --repeats` does."""
+
+    def whole():
+        work()
+        if device.type == "cuda":
+            torch.cuda.synchronize()
+
+    whole()
+    return min(_by_clock(whole, turns))
 
 
 def _by_clock(work, turns):
@@ -22,7 +35,7 @@ def _by_clock(work, turns):
         begin = time.perf_counter()
         work()
         times.append((time.perf_counter() - begin) * 1e3)
-    return statistics.median(times)
+    return times
 
 
 def _by_events(work, turns):
@@ -32,11 +45,11 @@ def _by_events(work, turns):
         work()
         end.record()
     torch.cuda.synchronize()
-    return statistics.median(begin.elapsed_time(end) for begin, end in pairs)
+    return [begin.elapsed_time(end) for begin, end in pairs]
 
 
-def replayed(work, device, turns):
-    """Replayed from a graph; None where the work cannot be captured, as what synchronises, and on a CPU."""
+def replayed(work, device, turns, rule=statistics.median):
+    """Replayed from a graph, by `rule` of the turns; None where the work cannot be captured, as what synchronises, and on a CPU."""
     if device.type != "cuda":
         return None
     side = torch.cuda.Stream()
@@ -52,7 +65,7 @@ def replayed(work, device, turns):
         torch.cuda.synchronize()
         return None
     graph.replay()
-    return _by_events(graph.replay, turns)
+    return rule(_by_events(graph.replay, turns))
 
 
 def peak(work, device):

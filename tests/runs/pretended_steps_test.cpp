@@ -74,10 +74,6 @@ Counts counts_of_step(std::int64_t layers) {
   call.train = true;
   const models::EncoderInput input = bench::bench_input(config, call);
   bench::run_case(model, input, call);  // compiles the layout
-  for (const at::Tensor& parameter : model->parameters()) {
-    const at::NoGradGuard no_graph;
-    parameter.mul_(1.0);
-  }
   return counts_of([&] { bench::run_case(model, input, call); });
 }
 

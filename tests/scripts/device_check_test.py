@@ -2,10 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """scripts/device-check on the emulation of the kernels, at tiny sizes: one run; and how it judges times, ends parts and tells what is wrong."""
 import argparse
+import contextlib
+import io
 import itertools
 import json
 import os
 import pathlib
+import runpy
 import subprocess
 import sys
 import tempfile
@@ -68,7 +71,7 @@ class DeviceCheckTest(unittest.TestCase):
             from device_checking import steps
         except ImportError:
             self.skipTest("there is no PyTorch for this Python")
-        found = steps.judged({"step": 100.0, "bytes": 9 << 30}, {"step": 20.0, "bytes": 4 << 30}, 4096)
+        found = steps.judged({"step": 100.0, "bytes": 9 << 30, "weights": "float32"}, {"step": 20.0, "bytes": 4 << 30}, 4096)
         self.assertEqual((found["ratio"], found["verdict"]), (5.0, "held"))
         self.assertEqual((found["memory_ratio"], found["memory_verdict"]), (2.25, "short by 25%"))
 
@@ -90,9 +93,64 @@ class DeviceCheckTest(unittest.TestCase):
             self.assertIsNone(exact.run(None, None, said.append, time.monotonic() + 60, True, after=failed + 1))
         finally:
             exact.check = check
-        self.assertEqual((failed, [line.get("call") for line in said[:3]]), (2, [str(calls[1]), str(calls[2]), None]))
+        self.assertEqual((failed, [line.get("call") for line in said[:3]]), (2, [str(calls[0]), str(calls[1]), None]))
         self.assertEqual((said[1]["wrong"], said[2]["checked"]), ("RuntimeError: CUDA error: unspecified launch failure", 2))
-        self.assertEqual(said[3]["call"], str(calls[3]))
+        self.assertEqual(said[3]["call"], str(calls[2]))
+
+    def test_checks_go_on_behind_a_check_of_nan_whose_kernels_failed(self):
+        try:
+            from device_checking import exact
+        except ImportError:
+            self.skipTest("there is no PyTorch for this Python")
+        said, check, not_finite = [], exact.check, exact.not_finite
+
+        def failing(_library, _device):
+            raise RuntimeError("CUDA error: an illegal memory access was encountered")
+
+        exact.check, exact.not_finite = lambda _library, call, _device, _number: {"call": str(call), "errors": [0.0], "wrong": None}, failing
+        try:
+            failed = exact.run(None, None, said.append, time.monotonic() + 60, True)
+            self.assertEqual((failed, len(said), said[0]["call"]), (0, 1, exact.NAN_CHECK))
+            self.assertIn("illegal memory access", said[0]["wrong"])
+            self.assertIsNone(exact.run(None, None, said.append, time.monotonic() + 60, True, after=failed + 1))
+        finally:
+            exact.check, exact.not_finite = check, not_finite
+        self.assertEqual((said[1]["call"], said[-1]["checked"]), (str(next(exact.named_calls(True))), exact.MOST_SMALL))
+
+    def test_whole_models_have_the_fastest_turn_and_kernels_the_median(self):
+        try:
+            import torch
+            from device_checking import timing
+        except ImportError:
+            self.skipTest("there is no PyTorch for this Python")
+        clock = timing.time.perf_counter
+        cpu = torch.device("cpu")
+        try:
+            seconds = iter((0.0, 3.0, 3.0, 4.0, 4.0, 9.0))
+            timing.time = argparse.Namespace(perf_counter=lambda: next(seconds))
+            calls = []
+            self.assertEqual(timing.fastest(lambda: calls.append(1), cpu, 3), 1000.0)
+            self.assertEqual(len(calls), 4)  # the first does not count
+            seconds = iter((0.0, 3.0, 3.0, 4.0))
+            self.assertEqual(timing.milliseconds(lambda: None, cpu), 2000.0)
+        finally:
+            timing.time = time
+        self.assertIs(timing.time.perf_counter, clock)
+
+    def test_the_pack_leaves_models_out_or_says_that_there_are_none(self):
+        pack = runpy.run_path(str(ROOT / "scripts/cuda/device-pack"))
+        with tempfile.TemporaryDirectory() as folder:
+            models = pathlib.Path(folder) / "models"
+            models.mkdir()
+            (models / "scanned.bin").write_text("weights")
+            said = io.StringIO()
+            with contextlib.redirect_stderr(said):
+                pack["leave_out"](models)
+                self.assertFalse(models.exists())
+                self.assertEqual(said.getvalue(), "")
+                pack["leave_out"](models)
+        self.assertEqual(said.getvalue().count("\n"), 1)
+        self.assertIn("no models of scanned pages", said.getvalue())
 
     def given_turns(self, bodies, seconds=20.0):
         """What a check wrote that gave a turn of half a second to each of these."""

@@ -39,6 +39,10 @@ void train_step(models::EncoderModel& model, const models::EncoderInput& input, 
   const training::AutocastGuard autocast(call.dtype == at::kBFloat16 ? "bfloat16" : "float32");
   model->loss(input, {.labels = input.input_ids}).backward();
   model->zero_grad();
+  // As if an optimiser had moved them: what is kept of a weight is made again in the next step.
+  for (const at::Tensor& parameter : model->parameters()) {
+    parameter.unsafeGetTensorImpl()->bump_version();
+  }
 }
 
 // [inner, outer] of a layer's products, which count twice: one for the operations, one for the rate.
