@@ -3,10 +3,12 @@
 #pragma once
 
 #include "weft/kernels/fused/instances.h"
+#include "weft/kernels/int8/instances.h"
 
 namespace weft::test {
 
 extern const kernels::FusedKernels kEmulatedAmxKernels;
+extern const kernels::Int8Kernels kEmulatedAmxInt8;
 
 /// The one-time check of the AMX kernels, on emulated tiles.
 bool emulated_product_is_right() noexcept;

@@ -4,6 +4,8 @@
 #include "kernels/emulated_tiles.h"
 #include "weft/kernels/fused/entry.h"
 #include "weft/kernels/fused/tile_check.h"
+#include "weft/kernels/int8/entry.h"
+#include "weft/kernels/int8/isa/amx.h"
 #include "weft/kernels/isa/amx.h"
 
 namespace weft::test {
@@ -78,14 +80,36 @@ struct EmulatedTiles {
       }
     }
   }
+  /// TDPBUSD: four unsigned bytes by four signed ones.
+  template <int kSums, int kLeft, int kRight>
+  static void multiply_codes() noexcept {
+    static_assert(kSums != kLeft && kSums != kRight && kLeft != kRight, "the processor faults on a tile used twice");
+    TileState& tiles = configured();
+    for (std::int64_t row = 0; row < kTileRows; ++row) {
+      for (std::int64_t step = 0; step < kTileRows; ++step) {
+        const std::uint32_t left = tiles.unit[kLeft][row][step];
+        for (std::int64_t column = 0; column < kTileRows; ++column) {
+          const std::uint32_t right = tiles.unit[kRight][step][column];
+          std::uint32_t& sum = tiles.unit[kSums][row][column];
+          for (int shift = 0; shift < 32; shift += 8) {
+            const int its_code = static_cast<std::int8_t>(right >> shift & 0xFF);
+            sum += static_cast<std::uint32_t>(static_cast<int>(left >> shift & 0xFF) * its_code);
+          }
+        }
+      }
+    }
+  }
 };
 
 struct EmulatedAmx : kernels::AmxOn<EmulatedTiles> {};
+struct EmulatedAmxCodes : kernels::AmxCodesOn<EmulatedTiles> {};
 
 }  // namespace
 
 constinit const kernels::FusedKernels kEmulatedAmxKernels{kernels::run_fused_forward<EmulatedAmx>,
                                                           kernels::run_fused_backward<EmulatedAmx>};
+
+constinit const kernels::Int8Kernels kEmulatedAmxInt8 = kernels::kInt8KernelsOf<EmulatedAmxCodes>;
 
 bool emulated_product_is_right() noexcept { return kernels::tile_product_is_right<EmulatedAmx>(); }
 

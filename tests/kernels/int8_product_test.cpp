@@ -14,6 +14,8 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/emulated_tiles.h"
+#include "weft/core/cpu.h"
 #include "weft/core/random.h"
 
 namespace weft::test {
@@ -248,6 +250,60 @@ TEST_P(Int8Products, ThreadsChangeNoBit) {
 
 INSTANTIATE_TEST_SUITE_P(Sets, Int8Products, ::testing::ValuesIn(kernels::kInt8Sets),
                          [](const auto& instance) { return std::string(kernels::to_string(instance.param)); });
+
+// Tiles of AMX, as loops, in place of the vectors that they stand in for: whole and cut tiles, widths that tiles do not
+// take, gates, one thread and several.
+class Int8Tiles : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (!cpu_features().avx512_bf16 || !kernels::is_available(Int8Set::kAvx512Vnni)) {
+      GTEST_SKIP() << "emulated tiles need AVX-512 with BF16 and VNNI";
+    }
+  }
+
+  static std::vector<float> run(CodedProduct& product, const kernels::Int8Kernels& kernels,
+                                const ParallelFor& parallel) {
+    std::vector<float> y(static_cast<std::size_t>(product.call.rows * product.written()) + kBehind, kMark);
+    const std::int64_t rows = (product.call.rows + kernels.rows - 1) / kernels.rows * kernels.rows;
+    std::vector<float> workspace(
+        static_cast<std::size_t>(rows * kernels::padded_inputs(product.call.weight.inputs) / 4 + product.call.rows));
+    product.call.x = product.x.data();
+    product.call.bias = product.bias.data();
+    product.call.y = y.data();
+    product.call.workspace = workspace.data();
+    kernels.multiply(product.call, parallel);
+    return y;
+  }
+};
+
+TEST_F(Int8Tiles, GiveTheBitsOfVectors) {
+  for (const std::int64_t rows : {1, 4, 5, 16, 17, 32, 45, 131}) {
+    for (const std::int64_t inputs : {36, 64, 192}) {
+      for (const std::int64_t outputs : {32, 48, 70, 128}) {
+        for (const bool gated : {false, true}) {
+          CodedProduct product(rows, inputs, outputs);
+          product.call.is_gated = gated && outputs % (2 * kernels::kInt8Panel) == 0;
+          product.call.function = Int8Function::kGelu;
+          const std::vector<float> expected = run(product, kernels::kAvx512VnniInt8, kSerial);
+          ASSERT_EQ(run(product, kEmulatedAmxInt8, kSerial), expected) << rows << ' ' << inputs << ' ' << outputs;
+          ASSERT_EQ(run(product, kEmulatedAmxInt8, kManyThreads), expected) << rows << ' ' << inputs << ' ' << outputs;
+        }
+      }
+    }
+  }
+}
+
+TEST_F(Int8Tiles, LargestCodesAreExact) {
+  constexpr std::int64_t kInputs = 1024;
+  const std::vector<float> weight(32 * kInputs, 127.0F);
+  for (const float sign : {1.0F, -1.0F}) {
+    CodedProduct product(32, kInputs, 32, weight, std::vector<float>(32 * kInputs, sign * 127.0F));
+    product.bias.assign(32, 0.0F);
+    const std::vector<float> y = run(product, kEmulatedAmxInt8, kSerial);
+    EXPECT_TRUE(
+        std::all_of(y.begin(), y.end() - kBehind, [&](float one) { return one == sign * 127.0F * 127.0F * kInputs; }));
+  }
+}
 
 TEST(Int8Codes, ComeBackAsTheyWerePlaced) {
   std::vector<std::int8_t> codes(5 * 18);

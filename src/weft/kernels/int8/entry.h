@@ -5,12 +5,27 @@
 
 #include <cstdint>
 
+#include "weft/kernels/int8/instances.h"
 #include "weft/kernels/int8/product.h"
 #include "weft/kernels/int8/rows.h"
 #include "weft/kernels/int8/tile.h"
+#include "weft/kernels/int8/tile_blocks.h"
 #include "weft/kernels/storage.h"
 
 namespace weft::kernels {
+
+template <class Isa>
+concept HasCodeTiles = requires { typename Isa::Tiles; };
+
+/// Who computes sums: vectors, or tiles where the instruction set has them.
+template <class Isa, class Storage, Int8Function kFunction, bool kGated>
+struct SumsOf {
+  using Type = Int8Tile<Isa, Storage, kFunction, kGated>;
+};
+template <HasCodeTiles Isa, class Storage, Int8Function kFunction, bool kGated>
+struct SumsOf<Isa, Storage, kFunction, kGated> {
+  using Type = Int8TileBlocks<Isa, Storage, kFunction, kGated>;
+};
 
 template <class Isa, class Storage>
 class Int8Run {
@@ -60,7 +75,7 @@ class Int8Run {
 
   template <Int8Function kFunction, bool kGated>
   void multiply() const noexcept {
-    using Tile = Int8Tile<Isa, Storage, kFunction, kGated>;
+    using Tile = typename SumsOf<Isa, Storage, kFunction, kGated>::Type;
     const Tile tile(call_, codes_, scales_);
     // The codes of a block of rows stay in the second cache while all weights go by.
     constexpr std::int64_t kBlock = 4 * Tile::kTileRows;
@@ -74,6 +89,7 @@ class Int8Run {
     turn = turn * of_tile < kWork ? kWork / (of_tile + 1) + 1 : turn;
     const std::int64_t turns = (tiles + turn - 1) / turn;
     parallel_for(parallel_, blocks * turns, 1, [&](std::int64_t begin, std::int64_t end) {
+      [[maybe_unused]] const typename Tile::Session session;
       for (std::int64_t item = begin; item < end; ++item) {
         const std::int64_t row = item / turns * kBlock;
         const std::int64_t last = row + kBlock < call_.rows ? row + kBlock : call_.rows;
@@ -92,6 +108,13 @@ class Int8Run {
   typename Isa::Code* codes_;  // [rows][stride]
 };
 
+/// Rows of a tile, up to a multiple of which the workspace has room.
+template <class Isa>
+inline constexpr std::int64_t kRowsOfWorkspace = 1;
+template <HasCodeTiles Isa>
+inline constexpr std::int64_t kRowsOfWorkspace<Isa> =
+    Int8TileBlocks<Isa, PlainStorage<float>, Int8Function::kNone, false>::kTileRows;
+
 template <class Isa>
 void run_int8_product(const Int8Product& call, const ParallelFor& parallel) noexcept {
   if (call.dtype == DType::kBFloat16) {
@@ -100,5 +123,9 @@ void run_int8_product(const Int8Product& call, const ParallelFor& parallel) noex
     Int8Run<Isa, PlainStorage<float>>(call, parallel).run();
   }
 }
+
+/// What a file of an instruction set offers.
+template <class Isa>
+inline constexpr Int8Kernels kInt8KernelsOf{run_int8_product<Isa>, sizeof(typename Isa::Code), kRowsOfWorkspace<Isa>};
 
 }  // namespace weft::kernels

@@ -4,13 +4,80 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <exception>
+#include <vector>
 
 #include "weft/core/cpu.h"
+#include "weft/core/log.h"
 #include "weft/kernels/fused.h"
 #include "weft/kernels/int8/instances.h"
 
 namespace weft::kernels {
 namespace {
+
+std::int64_t workspace_of(const Int8Kernels& kernels, std::int64_t rows, std::int64_t inputs) noexcept {
+  const std::int64_t coded = (rows + kernels.rows - 1) / kernels.rows * kernels.rows;
+  return coded * padded_inputs(inputs) * kernels.code_bytes + rows * static_cast<std::int64_t>(sizeof(float));
+}
+
+#if defined(__x86_64__)
+// Whether a product on tiles gives the bits of vectors: for rows and outputs that do not fill the last tiles.
+// Emulators, hypervisors and compilers have been wrong about tiles.
+bool code_tiles_are_right() {
+  constexpr std::int64_t kRows = 41;
+  constexpr std::int64_t kInputs = 128;
+  constexpr std::int64_t kOutputs = 50;
+  std::vector<std::int8_t> codes(padded_outputs(kOutputs) * kInputs);
+  for (std::size_t i = 0; i < codes.size(); ++i) {
+    codes[i] = static_cast<std::int8_t>(static_cast<int>(i * 37 % 255) - 127);
+  }
+  const std::vector<float> scales(padded_outputs(kOutputs), 0.5F);
+  const std::vector<std::int32_t> corrections(scales.size(), -128);
+  std::vector<float> x(kRows * kInputs);
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    x[i] = static_cast<float>(i * 11 % 101) - 50.0F;
+  }
+  const auto product = [&](const Int8Kernels& kernels) {
+    std::vector<float> y(kRows * kOutputs);
+    std::vector<float> workspace(static_cast<std::size_t>(workspace_of(kernels, kRows, kInputs)) / sizeof(float) + 1);
+    Int8Product call;
+    call.weight = {.outputs = kOutputs,
+                   .inputs = kInputs,
+                   .codes = codes.data(),
+                   .scales = scales.data(),
+                   .corrections = corrections.data()};
+    call.outputs = kOutputs;
+    call.rows = kRows;
+    call.x = x.data();
+    call.y = y.data();
+    call.workspace = workspace.data();
+    kernels.multiply(call, kSerial);
+    return y;
+  };
+  return product(kAmxInt8) == product(kAvx512VnniInt8);
+}
+
+// Asked once: tiles where the attention kernels use them, and the processor has those of bytes. Of an instruction set
+// that WEFT_ISA does not name whoever asks for it hears.
+bool uses_code_tiles() noexcept {
+  static const bool uses = [] {
+    try {
+      if (chosen_isa() != InstructionSet::kAmx || !__builtin_cpu_supports("amx-int8")) {
+        return false;
+      }
+      const bool right = code_tiles_are_right();
+      if (!right) {
+        log_warning("this processor has AMX, but its product of two small matrices of bytes is wrong: it is not used");
+      }
+      return right;
+    } catch (const std::exception&) {
+      return false;
+    }
+  }();
+  return uses;
+}
+#endif
 
 const Int8Kernels& int8_kernels_of(Int8Set set) noexcept {
   switch (set) {
@@ -22,7 +89,7 @@ const Int8Kernels& int8_kernels_of(Int8Set set) noexcept {
     case Int8Set::kAvx512:
       return kAvx512Int8;
     case Int8Set::kAvx512Vnni:
-      return kAvx512VnniInt8;
+      return uses_code_tiles() ? kAmxInt8 : kAvx512VnniInt8;
 #endif
     default:
       return kGenericInt8;
@@ -75,8 +142,7 @@ Int8Set chosen_int8_set() {
 }
 
 std::int64_t int8_workspace(Int8Set set, std::int64_t rows, std::int64_t inputs) noexcept {
-  const std::int64_t of_row = padded_inputs(inputs) * int8_kernels_of(set).code_bytes;
-  return rows * (of_row + static_cast<std::int64_t>(sizeof(float)));
+  return workspace_of(int8_kernels_of(set), rows, inputs);
 }
 
 void multiply_int8(Int8Set set, const Int8Product& call, const ParallelFor& parallel) noexcept {

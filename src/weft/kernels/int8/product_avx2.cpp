@@ -6,6 +6,6 @@
 
 namespace weft::kernels {
 
-constinit const Int8Kernels kAvx2Int8{run_int8_product<Avx2Codes>, sizeof(Avx2Codes::Code)};
+constinit const Int8Kernels kAvx2Int8 = kInt8KernelsOf<Avx2Codes>;
 
 }  // namespace weft::kernels

@@ -6,6 +6,6 @@
 
 namespace weft::kernels {
 
-constinit const Int8Kernels kAvx512Int8{run_int8_product<Avx512Codes>, sizeof(Avx512Codes::Code)};
+constinit const Int8Kernels kAvx512Int8 = kInt8KernelsOf<Avx512Codes>;
 
 }  // namespace weft::kernels

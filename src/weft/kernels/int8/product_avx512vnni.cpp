@@ -6,6 +6,6 @@
 
 namespace weft::kernels {
 
-constinit const Int8Kernels kAvx512VnniInt8{run_int8_product<Avx512VnniCodes>, sizeof(Avx512VnniCodes::Code)};
+constinit const Int8Kernels kAvx512VnniInt8 = kInt8KernelsOf<Avx512VnniCodes>;
 
 }  // namespace weft::kernels

@@ -6,6 +6,6 @@
 
 namespace weft::kernels {
 
-constinit const Int8Kernels kAvxVnniInt8{run_int8_product<AvxVnniCodes>, sizeof(AvxVnniCodes::Code)};
+constinit const Int8Kernels kAvxVnniInt8 = kInt8KernelsOf<AvxVnniCodes>;
 
 }  // namespace weft::kernels

@@ -6,6 +6,6 @@
 
 namespace weft::kernels {
 
-constinit const Int8Kernels kGenericInt8{run_int8_product<GenericCodes>, sizeof(GenericCodes::Code)};
+constinit const Int8Kernels kGenericInt8 = kInt8KernelsOf<GenericCodes>;
 
 }  // namespace weft::kernels

@@ -6,6 +6,7 @@
 
 #include "weft/kernels/int8/functions.h"
 #include "weft/kernels/int8/product.h"
+#include "weft/kernels/isa/units.h"
 #include "weft/kernels/storage.h"
 
 namespace weft::kernels {
@@ -21,6 +22,7 @@ class Int8Tile {
   static constexpr int kTileRows = Isa::kTileRows * Isa::kVectors / kVectors;
   /// Outputs of y that a tile writes.
   static constexpr std::int64_t kWritten = kGated ? Isa::kOutputs : kVectors * Isa::kOutputs;
+  using Session = NoSession;
 
   /// `codes` and `scales` are those of all rows of x.
   Int8Tile(const Int8Product& call, const Code* codes, const float* scales) noexcept
@@ -40,7 +42,7 @@ class Int8Tile {
     }
   }
 
- private:
+ protected:
   static constexpr std::int64_t kSums = kVectors * Isa::kOutputs;
 
   /// What a tile's outputs need, in the order of its sums.
@@ -122,8 +124,8 @@ class Int8Tile {
   /// The number that sums `at` and those behind it stand for.
   [[gnu::always_inline]] static Vector number(const Columns& columns, const std::int32_t* whole, std::int64_t at,
                                               Vector scale) noexcept {
-    const Vector scaled = Isa::multiply(Isa::widen(whole + at), Isa::multiply(scale, Isa::load(columns.scales + at)));
-    return Isa::add(scaled, Isa::load(columns.biases + at));
+    const Vector both = Isa::multiply(scale, Isa::load(columns.scales + at));
+    return Isa::multiply_add(Isa::widen(whole + at), both, Isa::load(columns.biases + at));
   }
 
   [[gnu::always_inline]] void finish(std::int64_t row, const Columns& columns,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The six AMX instructions that the fused kernel uses. Written out instead of GCC 12's intrinsics: its
+// The AMX instructions that the kernels use. Written out instead of GCC 12's intrinsics: its
 // _tile_loadconfig is declared to read 8 of 64 bytes, so that -O2 drops the other stores; its _tile_loadd says nothing
 // of the memory it reads; and _tile_zero does not assemble with a template's argument. Included by files compiled for
 // AMX only.
@@ -49,6 +49,11 @@ struct HardwareTiles {
   template <int kSums, int kLeft, int kRight>
   [[gnu::always_inline]] static void multiply_add() noexcept {
     asm volatile("tdpbf16ps %%tmm%c2, %%tmm%c1, %%tmm%c0" : : "i"(kSums), "i"(kLeft), "i"(kRight));
+  }
+  /// The same of bytes, four a unit, into sums of 32 bits: unsigned ones on the left, signed ones on the right.
+  template <int kSums, int kLeft, int kRight>
+  [[gnu::always_inline]] static void multiply_codes() noexcept {
+    asm volatile("tdpbusd %%tmm%c2, %%tmm%c1, %%tmm%c0" : : "i"(kSums), "i"(kLeft), "i"(kRight));
   }
 };
 
