@@ -7,8 +7,9 @@ made from even letters are told by counting.
 
 Sequences become overlapping k-mers, as in DNABERT (Ji et al. 2021): k bases are one token, and the next begins --stride bases later. A small encoder
 with random weights learns on four fifths of the records; figures are of its last step, so nothing is chosen by what is held out. Where negatives are
-made, the model sees others in each epoch, so that it cannot learn them by heart; those that are scored are made once. CNNProm (Umarov and Solovyev 2017) publishes
-sensitivity 0.95 and specificity 0.97 for the TATA promoters of Arabidopsis.
+made, the model sees others in each epoch, so that it cannot learn them by heart; those that are scored are made once.
+
+CNNProm (Umarov and Solovyev 2017) publishes sensitivity 0.95 and specificity 0.97 for the TATA promoters of Arabidopsis.
 
 With --pretrain GENOME the encoder first restores masked runs of tokens of that genome, on either strand, and knows nothing of promoters then.
 
@@ -33,7 +34,7 @@ import sequences  # noqa: E402
 
 COMPLEMENT = str.maketrans("ACGTRYKMBVDH", "TGCAYRMKVBHD")
 BAYES = (*(f"naive_bayes_{k}" for k in (2, 4, 6)), "letters_by_place")
-RECIPE = {"family": "star_transformer", "kmer": 4, "stride": 2, "epochs": 6, "layers": 2, "width": 128, "rate": 1e-3}
+RECIPE = {"family": "bert", "kmer": 5, "stride": 1, "epochs": 6, "layers": 2, "width": 128, "rate": 1e-3}
 PRETRAINING = {"steps": 3000, "batch": 64, "length": 250, "rate": 1e-3, "positions": 512}
 FIGURES = ("f1", "sensitivity", "specificity", "accuracy", "matthews", *BAYES)
 
