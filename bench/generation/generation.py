@@ -174,6 +174,7 @@ def summary(case, name, turns, weft_seconds, weft_peak, differing):
             "seconds": round(middle, 4), "least": round(seconds[0], 4), "most": round(seconds[-1], 4),
             "first_seconds": round(statistics.median(turn["first_seconds"] for turn in turns), 4),
             "tokens_per_second": round(batch * new / middle, 1), "peak_gb": round(peak, 3), "different_texts": differing}
+    line["processor_seconds"] = round(statistics.median(second for turn in turns for second in turn["processor_seconds"]), 4)
     encoder = [second for turn in turns for second in turn.get("encoder_seconds", [])]
     if encoder:
         line["encoder_seconds"] = round(statistics.median(encoder), 4)

@@ -9,7 +9,9 @@
 #include <ATen/ops/matmul.h>
 #include <ATen/ops/randint.h>
 #include <ATen/ops/randn.h>
+#include <ATen/ops/randperm.h>
 #include <ATen/ops/tensor.h>
+#include <torch/utils.h>
 
 #include "support/expect_error.h"
 #include "weft/attention/state/keys_and_values.h"
@@ -182,6 +184,25 @@ TYPED_TEST(AnyState, RowsGoOnFromOthers) {
     const NamedTensors found = state.save();
     for (std::size_t i = 0; i < found.size(); ++i) {
       EXPECT_TRUE(found[i].second.equal(expected.save()[i].second));
+    }
+  }
+}
+
+// Chains, circles, and rows that several read, in place.
+TYPED_TEST(AnyState, AnyRowsGoOnFromAnyOthers) {
+  torch::manual_seed(17);
+  for (std::int64_t trial = 0; trial < 40; ++trial) {
+    const at::Tensor rows =
+        trial % 2 == 0 ? at::randperm(9) : at::randint(9, {9}, at::TensorOptions().dtype(at::kLong));
+    const at::Tensor tokens = at::randn({9, 2, 5, 3});
+    TypeParam state;
+    TypeParam expected;
+    take(state, tokens, tokens);
+    state.reorder(rows);
+    take(expected, tokens.index_select(0, rows), tokens.index_select(0, rows));
+    const NamedTensors found = state.save();
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      EXPECT_TRUE(found[i].second.equal(expected.save()[i].second)) << rows;
     }
   }
 }

@@ -2,12 +2,17 @@
 // Storage with room behind the tokens that count.
 #include "weft/attention/state/keys_and_values.h"
 
+#include <ATen/Parallel.h>
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/empty.h>
 
 #include <algorithm>
+#include <cstring>
+#include <utility>
+#include <vector>
 
+#include "weft/attention/backends/host_memory.h"
 #include "weft/attention/state/state_checks.h"
 
 namespace weft::attention {
@@ -60,6 +65,67 @@ struct Range {
   std::int64_t count;
 };
 
+/// A row that becomes another; -1 is a place aside.
+struct Copy {
+  std::int64_t to;
+  std::int64_t from;
+};
+
+/// Copies one after the other that come to what `moves` say: a row is written when no other needs what it was. Rows
+/// that change places in a circle need the place aside.
+std::vector<Copy> copies_in_turn(const Moves& moves, std::int64_t rows) {
+  std::vector<std::int64_t> source(static_cast<std::size_t>(rows), -1);
+  std::vector<std::int64_t> readers(static_cast<std::size_t>(rows), 0);
+  const auto* const places = moves.places.const_data_ptr<std::int64_t>();
+  const auto* const sources = moves.sources.const_data_ptr<std::int64_t>();
+  for (std::int64_t i = 0; i < moves.places.size(0); ++i) {
+    source[static_cast<std::size_t>(places[i])] = sources[i];
+    ++readers[static_cast<std::size_t>(sources[i])];
+  }
+  std::vector<Copy> copies;
+  const auto follow = [&](std::int64_t row) {  // writes what nobody needs any more
+    while (source[static_cast<std::size_t>(row)] >= 0 && readers[static_cast<std::size_t>(row)] == 0) {
+      const std::int64_t from = std::exchange(source[static_cast<std::size_t>(row)], -1);
+      copies.push_back({row, from});
+      --readers[static_cast<std::size_t>(from)];
+      row = from;
+    }
+  };
+  for (std::int64_t row = 0; row < rows; ++row) {
+    follow(row);
+  }
+  for (std::int64_t row = 0; row < rows; ++row) {  // circles are left, in which each row has one reader
+    if (source[static_cast<std::size_t>(row)] >= 0) {
+      copies.push_back({-1, row});
+      readers[static_cast<std::size_t>(row)] = 0;
+      follow(row);
+      copies.back().from = -1;  // the last one needs what this row was
+    }
+  }
+  return copies;
+}
+
+/// Copies the tokens of `range`, head by head: a thread has the place aside of a head in its cache.
+void move_rows_in_turn(const at::Tensor& held, const std::vector<Copy>& copies, const Range& range) {
+  const std::int64_t bytes = range.count * held.size(3) * held.element_size();
+  const std::int64_t of_head = held.stride(1) * held.element_size();
+  const std::int64_t of_row = held.stride(0) * held.element_size();
+  auto* const memory = static_cast<char*>(held.mutable_data_ptr()) + range.first * held.size(3) * held.element_size();
+  constexpr std::int64_t kGrain = 1 << 16;  // bytes that are worth a thread
+  const std::int64_t of_item = bytes * std::ssize(copies) + 1;
+  at::parallel_for(0, held.size(1), kGrain / of_item + 1, [&](std::int64_t begin, std::int64_t end) {
+    std::vector<char> aside(static_cast<std::size_t>(bytes));
+    for (std::int64_t head = begin; head < end; ++head) {
+      const auto place = [&](std::int64_t row) {
+        return row < 0 ? aside.data() : memory + row * of_row + head * of_head;
+      };
+      for (const Copy& copy : copies) {
+        std::memcpy(place(copy.to), place(copy.from), static_cast<std::size_t>(bytes));
+      }
+    }
+  });
+}
+
 /// `held` with the tokens of `range` in the order of `rows`. Beams mostly keep their places and a cache has room to
 /// spare: what stays is not touched, and what is no token is not copied.
 at::Tensor reordered(const at::Tensor& held, const at::Tensor& rows, const Moves& moves, const Range& range) {
@@ -69,7 +135,9 @@ at::Tensor reordered(const at::Tensor& held, const at::Tensor& rows, const Moves
     other.narrow(2, range.first, range.count).copy_(tokens.index_select(0, rows));
     return other;
   }
-  if (moves.places.size(0) > 0) {
+  if (is_in_host_memory(held) && held.is_contiguous() && range.count > 0) {
+    move_rows_in_turn(held, copies_in_turn(moves, held.size(0)), range);
+  } else if (moves.places.size(0) > 0) {
     tokens.index_copy_(0, moves.places, tokens.index_select(0, moves.sources));
   }
   return held;
