@@ -170,8 +170,8 @@ class QuestionTest(ScoreCase):
         self.assertEqual(json.loads(self.score("nq", "lines.jsonl", "nq.jsonl", "--json").stdout)["long-best-threshold"], 1.5)
         (self.folder / "lines.jsonl").write_text(line * 2)
         self.assert_fails(self.score("nq", "lines.jsonl", "nq.jsonl"), 1, "lines.jsonl' line 2", "question 1", "already")
-        (self.folder / "lines.jsonl").write_text(line.replace("1.5", "NaN"))
-        self.assert_fails(self.score("nq", "lines.jsonl", "nq.jsonl"), 1, "lines.jsonl' line 1", "'long_answer_score', found NaN")
+        (self.folder / "whole.json").write_text(json.dumps({"predictions": [json.loads(line) | {"long_answer_score": float("nan")}]}))
+        self.assert_fails(self.score("nq", "whole.json", "nq.jsonl"), 1, "whole.json', prediction 1", "'long_answer_score', found NaN")
         (self.folder / "lines.jsonl").write_text('{"answer": "a"}\n')
         self.assert_fails(self.score("wikihop", "lines.jsonl", "wikihop.json"), 1, "line 1", "'id'")
 
