@@ -101,6 +101,15 @@ TEST(MemoryAccount, AllModelsMustFitTheGpu) {
   EXPECT_NE(account_line(first).find("weights 2.0 MiB, layouts 1.0 MiB, work 1.0 MiB"), std::string::npos);
 }
 
+TEST(MemoryAccount, RequestsOfAGpuMustFitIntoTheMachine) {
+  const AccountLimits limits{.on_gpu = true};
+  const std::int64_t requests = request_bytes(limits);
+  check_host_of_device(limits, MachineMemory{requests, "a control group"});
+  check_host_of_device(limits, std::nullopt);
+  expect_error(ErrorKind::kUnsupported, {"requests may take up to", "a control group", "max_waiting_bytes"},
+               [&] { check_host_of_device(limits, MachineMemory{requests - 1, "a control group"}); });
+}
+
 TEST_F(AccountOfADirectory, AGpuKeepsNoPackedWeightsButLayouts) {
   const MemoryAccount account = this->account("float32", {.on_gpu = true});
   EXPECT_EQ(account.packed, 0);

@@ -295,4 +295,15 @@ void check_device_accounts(const std::vector<MemoryAccount>& accounts, const Acc
   }
 }
 
+void check_host_of_device(const AccountLimits& limits, const std::optional<MachineMemory>& machine) {
+  const std::int64_t requests = request_bytes(limits);
+  if (machine && requests > machine->bytes) {
+    throw Error(ErrorKind::kUnsupported,
+                concat("weft serve: requests may take up to ", memory_text(requests), ", and this machine has ",
+                       memory_text(machine->bytes), " (", machine->source, ")"),
+                concat("lower ", option("max_waiting_bytes"), ", ", option("max_answer_bytes"), " or ",
+                       option("max_body_bytes")));
+  }
+}
+
 }  // namespace weft::service

@@ -82,4 +82,8 @@ void check_accounts(const std::vector<MemoryAccount>& accounts, const AccountLim
 void check_device_accounts(const std::vector<MemoryAccount>& accounts, const AccountLimits& limits,
                            const std::string& device, std::int64_t free);
 
+/// What models on a GPU leave to the memory of the machine: requests that are read or wait, and an answer. Errors:
+/// kUnsupported where request_bytes() are more than `machine` has left.
+void check_host_of_device(const AccountLimits& limits, const std::optional<MachineMemory>& machine);
+
 }  // namespace weft::service

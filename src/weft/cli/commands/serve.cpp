@@ -147,6 +147,7 @@ void check_gpu(const std::vector<service::MemoryAccount>& accounts, const servic
   const std::int64_t free = attention::free_cuda_bytes(device.index());
   require(free >= 0, "weft serve: the driver does not say how much memory of ", device.str(), " is free");
   service::check_device_accounts(accounts, limits, device.str(), free);
+  service::check_host_of_device(limits, machine_memory());
 }
 
 // What each model needs; refused here, before a weight is read, if it is too much.
