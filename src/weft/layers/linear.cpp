@@ -9,6 +9,7 @@
 #include <torch/csrc/autograd/custom_function.h>
 
 #include "weft/core/error.h"
+#include "weft/layers/host/row_kernels.h"
 #include "weft/layers/inference/packing_for_steps.h"
 #include "weft/layers/inference/row_pieces.h"
 #include "weft/layers/precision.h"
@@ -92,7 +93,7 @@ struct LinearFunction : torch::autograd::Function<LinearFunction> {
       of_weight = summed_product(gradient.t(), operand(x, dtype)).to(weight.scalar_type());
     }
     if (context->saved_data["with_bias"].toBool() && context->needs_input_grad(2)) {
-      of_bias = gradient.sum(0, false, weight.scalar_type());
+      of_bias = column_sums(gradient, weight.scalar_type());
     }
     return {of_x, of_weight, of_bias, {}};
   }
