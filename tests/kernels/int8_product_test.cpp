@@ -251,6 +251,7 @@ TEST_P(Int8Products, ThreadsChangeNoBit) {
 INSTANTIATE_TEST_SUITE_P(Sets, Int8Products, ::testing::ValuesIn(kernels::kInt8Sets),
                          [](const auto& instance) { return std::string(kernels::to_string(instance.param)); });
 
+#if defined(__x86_64__)
 // Tiles of AMX, as loops, in place of the vectors that they stand in for: whole and cut tiles, widths that tiles do not
 // take, gates, one thread and several.
 class Int8Tiles : public ::testing::Test {
@@ -304,6 +305,7 @@ TEST_F(Int8Tiles, LargestCodesAreExact) {
         std::all_of(y.begin(), y.end() - kBehind, [&](float one) { return one == sign * 127.0F * 127.0F * kInputs; }));
   }
 }
+#endif
 
 TEST(Int8Codes, ComeBackAsTheyWerePlaced) {
   std::vector<std::int8_t> codes(5 * 18);
