@@ -135,9 +135,12 @@ at::Tensor reordered(const at::Tensor& held, const at::Tensor& rows, const Moves
     other.narrow(2, range.first, range.count).copy_(tokens.index_select(0, rows));
     return other;
   }
-  if (is_in_host_memory(held) && held.is_contiguous() && range.count > 0) {
+  if (moves.places.size(0) == 0 || range.count == 0) {
+    return held;
+  }
+  if (is_in_host_memory(held) && held.is_contiguous()) {
     move_rows_in_turn(held, copies_in_turn(moves, held.size(0)), range);
-  } else if (moves.places.size(0) > 0) {
+  } else {
     tokens.index_copy_(0, moves.places, tokens.index_select(0, moves.sources));
   }
   return held;
