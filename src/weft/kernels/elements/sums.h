@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums that training takes over large matrices, in vectors: what layers/host/sums.h calls where a processor has
+// Sums that training takes over large matrices, in vectors: what layers/host/row_kernels.h calls where a processor has
 // kernels.
 #pragma once
 
