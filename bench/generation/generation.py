@@ -68,7 +68,7 @@ def options():
     parser.add_argument("--weft", default=os.environ.get("WEFT_BINARY", build / "weft"), help="the weft program, which makes the weights")
     parser.add_argument("--bench", default=build / "bench_generation", help="the program that is timed (a build with -DWEFT_BENCH=ON)")
     parser.add_argument("--peer-python", default=os.environ.get("WEFT_PEER_PYTHON"), help="a Python that has ctranslate2, torch and transformers")
-    parser.add_argument("--cases", nargs="+", choices=CASES, default=list(CASES), help="what to measure")
+    parser.add_argument("--cases", nargs="+", choices=CASES, help="what to measure (default: every case that can run)")
     parser.add_argument("--weights", nargs="+", choices=["float32", "bfloat16", "int8"], default=["float32"],
                         help="what each program keeps its weights as; each only where the program has it")
     parser.add_argument("--rounds", type=int, default=3, help="turns of each program")
@@ -78,7 +78,16 @@ def options():
     parser.add_argument("--seed", type=int, default=0, help="of weights and sources")
     parser.add_argument("--folder", type=pathlib.Path, help="where the directories of weights stay; absent: a temporary one")
     parser.add_argument("--may-differ", action="store_true", help="count texts that differ from those of the peer, instead of refusing to time")
-    return parser.parse_args()
+    chosen = parser.parse_args()
+    chosen.cases = chosen.cases or [case for case in CASES if can_run(chosen, case)]
+    for case in chosen.cases:
+        if not can_run(chosen, case):
+            parser.error(f"{case}: transformers makes the weights of GPT-2; give --peer-python")
+    return chosen
+
+
+def can_run(chosen, case):
+    return CASES[case][0] != "gpt2" or chosen.peer_python
 
 
 def write_sources(path, batch, length, seed):
@@ -108,8 +117,6 @@ def prepared(chosen, case, folder):
     if not directory.exists():
         unfinished = pathlib.Path(tempfile.mkdtemp(dir=folder)) / family
         if family == "gpt2":
-            if not chosen.peer_python:
-                raise SystemExit(f"{case}: transformers makes the weights of GPT-2; give --peer-python")
             programs.run([chosen.peer_python, PEERS, "make-gpt2", unfinished, "none", "--seed", chosen.seed])
         else:
             programs.weft(chosen.weft, "init", "--family", family, *shape, "--init-std", chosen.init_std, "--seed", chosen.seed, "--out",
