@@ -4,7 +4,7 @@
 A text is one random word of 40 to 60 letters, said again and again; the next text has another word. 15% of the letters are masked, and what is masked can
 be had from a copy alone: which distance it has differs by text, so that a model has to find the copy by the letters beside it. Letters are drawn evenly,
 the `trivial` baseline always says the same letter. Full attention learns the task; a window of 32 letters, the control of the sparse ones' cost, sees no
-copy, and two layers of it hardly one.
+copy, and neither do two layers of it, which reach 32 letters to each side.
 """
 import random
 import string
