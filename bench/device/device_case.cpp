@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "weft/kernels/cuda/library.h"
 #include "weft/kernels/cuda/plan.h"
 #include "weft/kernels/cuda/workspace.h"
 #include "weft/kernels/dropout.h"
@@ -246,7 +247,7 @@ WeftCase* weft_case_open(const char* expression, const WeftCaseShape* shape) {
 
 void weft_case_close(WeftCase* opened) { delete opened; }
 
-unsigned long weft_case_call_bytes() { return sizeof(DeviceCall); }
+unsigned long weft_case_call_bytes() { return weft::kernels::cuda::kCallBytes; }
 
 double weft_case_edges(const WeftCase* opened) { return static_cast<double>(opened->layout.edges()); }
 

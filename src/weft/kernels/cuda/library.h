@@ -5,6 +5,13 @@
 
 #include "weft/kernels/cuda/device_call.h"
 
+namespace weft::kernels::cuda {
+
+/// Bytes of a call and of the items that it points to: who opens the library and the library must have the same.
+inline constexpr unsigned long kCallBytes = sizeof(DeviceCall) + sizeof(WorkItem) + sizeof(JoinItem);
+
+}  // namespace weft::kernels::cuda
+
 extern "C" {
 
 /// Begins the passes on a cudaStream_t; addresses of the call are the device's and hold until the stream is through.
@@ -14,6 +21,6 @@ const char* weft_cuda_backward(const weft::kernels::cuda::DeviceCall* call, void
 /// The forward pass of a call whose blocks have one query each (a tile of one, or a single query), without dropout. Its
 /// rows are planned in parts of at most kLongestDecodePart blocks (plan.h).
 const char* weft_cuda_decode(const weft::kernels::cuda::DeviceCall* call, void* stream);
-/// sizeof(DeviceCall) of the library: that of who opens it must be the same.
+/// kCallBytes of the library.
 unsigned long weft_cuda_call_bytes();
 }

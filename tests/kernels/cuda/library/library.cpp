@@ -21,7 +21,7 @@ const char* weft_cuda_decode(const weft::kernels::cuda::DeviceCall* call, void*)
   return nullptr;
 }
 
-unsigned long weft_cuda_call_bytes() { return sizeof(weft::kernels::cuda::DeviceCall); }
+unsigned long weft_cuda_call_bytes() { return weft::kernels::cuda::kCallBytes; }
 
 const char* weft_cuda_drop_elements(const weft::kernels::ElementDropout* call, void*) {
   weft::test::emulate_dropout(*call);

@@ -49,9 +49,9 @@ void check_is_ours(void* library, const std::filesystem::path& file) {
   if (version() != kVersion) {
     refuse_library(file, concat("it is of Weft ", Quoted(version(), 40), ", and this is ", kVersion));
   }
-  if (call_bytes() != sizeof(kernels::cuda::DeviceCall)) {
-    refuse_library(file, concat("it was built from other sources: a call has ", call_bytes(), " bytes there, and ",
-                                sizeof(kernels::cuda::DeviceCall), " here"));
+  if (call_bytes() != kernels::cuda::kCallBytes) {
+    refuse_library(file, concat("it was built from other sources: a call and its items have ", call_bytes(),
+                                " bytes there, and ", kernels::cuda::kCallBytes, " here"));
   }
 }
 

@@ -23,4 +23,4 @@ const char* weft_cuda_decode(const DeviceCall* call, void* stream) {
       *call, [&]<typename Format>(Format) { return weft::kernels::cuda::launch_decode<Format>(*call, stream); });
 }
 
-unsigned long weft_cuda_call_bytes() { return sizeof(DeviceCall); }
+unsigned long weft_cuda_call_bytes() { return weft::kernels::cuda::kCallBytes; }
