@@ -9,6 +9,7 @@
 #include <ATen/ops/ones.h>
 #include <ATen/ops/randint.h>
 #include <ATen/ops/randn.h>
+#include <c10/core/InferenceMode.h>
 #include <torch/utils.h>
 
 #include <functional>
@@ -135,6 +136,19 @@ TEST(PretendedSteps, OperandsAreMadeAgainWhenAParameterChanged) {
   EXPECT_TRUE(at::equal(kept.of(weight, bias, at::kBFloat16).bias, bias.to(at::kBFloat16)));
   EXPECT_FALSE(kept.of(weight, bias, at::kFloat).weight.defined());
   EXPECT_FALSE(kept.of(weight.cpu(), bias.cpu(), at::kBFloat16).weight.defined());
+}
+
+TEST(PretendedSteps, OperandsMadeInInferenceModeServeTraining) {
+  layers::KeptOperands kept;
+  const at::Tensor weight = at::randn({4, 3}).to(kPretendedGpu).requires_grad_();
+  const at::Tensor bias = at::randn({4}).to(kPretendedGpu).requires_grad_();
+  {
+    const c10::InferenceMode inference;
+    kept.of(weight, bias, at::kBFloat16);
+  }
+  const layers::Operands operands = kept.of(weight, bias, at::kBFloat16);
+  EXPECT_FALSE(operands.weight.is_inference() || operands.bias.is_inference());
+  EXPECT_FALSE(operands.weight.requires_grad() || operands.bias.requires_grad());
 }
 
 /// Four parameters, two groups, of which one has no decay.

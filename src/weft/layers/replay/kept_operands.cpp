@@ -2,6 +2,8 @@
 // Which numbers a form was made of is asked as for packed weights.
 #include "weft/layers/replay/kept_operands.h"
 
+#include <c10/core/InferenceMode.h>
+
 #include "weft/attention/devices/device_work.h"
 #include "weft/layers/precision.h"
 
@@ -24,6 +26,8 @@ Operands KeptOperands::of(const at::Tensor& weight, const at::Tensor& bias, at::
   const bool is_same = kept_.weight.defined() && kept_.weight.scalar_type() == dtype && weight_.is(weight) &&
                        (!bias.defined() || bias_.is(bias));
   if (!is_same) {
+    // They outlive the call: made in inference mode they could not be kept for a backward pass later.
+    const c10::InferenceMode outside(false);
     kept_ = {};  // its memory may serve what is made
     kept_ = {rounded_parameter(weight, dtype), rounded_parameter(bias, dtype)};
     weight_ = PackedSource(weight);
