@@ -184,7 +184,8 @@ generation::TensorResults search_tensors(const checkpoint::OpenedModel& director
 }
 
 void run_tensors(const GenerateOptions& options, const checkpoint::OpenedModel& directory,
-                 const generation::GenerationConfig& config, const tasks::EncoderSettings& settings) {
+                 const generation::GenerationConfig& config, const tasks::EncoderSettings& settings,
+                 const std::string& dtype) {
   if (!config.stop_strings.empty()) {
     throw UsageError("weft generate --input has ids and no tokeniser: stop_strings has no effect",
                      "give --eos-token-id, or --prompt instead of --input");
@@ -201,7 +202,7 @@ void run_tensors(const GenerateOptions& options, const checkpoint::OpenedModel& 
   if (options.json) {
     Json said = {{"output", options.picture.output},
                  {"rows", results.sequences.size(0)},
-                 {"dtype", tasks::dtype_text(product_type(settings))}};
+                 {"dtype", dtype}};
     tell_of_int8(directory, said);
     print_json(said);
   }
@@ -293,7 +294,7 @@ void run_generate(const GenerateOptions& options) {
                  : training::dtype_of_model(encoder_config(options.encoder, "weft generate").dtype, directory.path());
   const training::AutocastGuard autocast(has_source ? settings.products : dtype);
   if (has_tensors) {
-    run_tensors(options, directory, config, settings);
+    run_tensors(options, directory, config, settings, dtype);
   } else if (options.picture.given() && !has_source) {
     run_picture(options, directory, config);
   } else {
