@@ -37,6 +37,7 @@ class HelpTest(Case):
         for words in ([], ["train"], ["pattern", "show"], ["train", "--task", "classify"]):
             process = weft("help", *words)
             self.assertEqual((process.returncode, process.stderr, process.stdout), (0, "", weft(*words, "--help").stdout), words)
+        self.assert_fails(weft("help", "trainn"), 2, "'trainn'", "did you mean train?")
 
     def test_help_begins_with_what_a_first_run_needs(self):
         usual = weft("train", "--help").stdout

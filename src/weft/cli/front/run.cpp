@@ -140,6 +140,15 @@ std::vector<char*> spoken_arguments(int count, char** arguments) {
   return words;
 }
 
+/// Refuses `weft help WORD` where WORD is no command: CLI11 would print the program's help and not say so.
+void check_helped(const CLI::App& app, int count, char** arguments, std::string_view named) {
+  const bool is_asked = count > 1 && std::string_view(arguments[1]) == "help";
+  const std::vector<std::string> names = command_names(app);
+  if (is_asked && !named.empty() && std::find(names.begin(), names.end(), named) == names.end()) {
+    fail_on_extra(app, std::string(named));
+  }
+}
+
 /// Replaces the listed command by that of libweft.
 void add_spans(CLI::App& app) {
   CLI::App& pattern = *app.get_subcommand("pattern");
@@ -216,7 +225,9 @@ int run(int count, char** arguments) {
     app.set_version_flag("--version", std::string(kVersion), "print the version");
     forget_model_arguments();
     forget_flags();
-    add_commands(app, named_command(spoken, words.data()));
+    const NamedCommand named = named_command(spoken, words.data());
+    add_commands(app, named);
+    check_helped(app, count, arguments, named.name);
     say_flags_in_help(app);
     app.parse_complete_callback([] {
       kernels::check_forced_isa();
