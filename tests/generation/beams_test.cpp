@@ -2,7 +2,9 @@
 // Beams beside what transformers has: exhaustive search, GNMT's penalty, rows that leave, stops, and what is refused.
 #include <gtest/gtest.h>
 
+#include <ATen/Parallel.h>
 #include <ATen/ops/randn.h>
+#include <c10/core/InferenceMode.h>
 #include <torch/utils.h>
 
 #include <cmath>
@@ -145,6 +147,21 @@ TEST(Beams, LogitsThatAreNotFiniteAreErrors) {
                          [&] { search(decoder, {.prompts = std::vector<Ids>(prompts, {0})}, beams(width, 4)); });
     }
   }
+}
+
+TEST(Beams, AreTheSameInInferenceModeOnTwoThreads) {
+  constexpr std::int64_t kMany = 125;  // ids and beams: enough rows for two threads
+  torch::manual_seed(12);
+  test::TableDecoder decoder(at::randn({kMany, kMany, kMany}));
+  const auto best = [&] { return search(decoder, {.prompts = {{0}}}, beams(kMany, 3)).front().front().ids; };
+  const Ids expected = best();
+  const int before = at::get_num_threads();
+  at::set_num_threads(2);
+  {
+    const c10::InferenceMode inference;
+    EXPECT_EQ(best(), expected);
+  }
+  at::set_num_threads(before);
 }
 
 TEST(Beams, RefuseWhatCannotWork) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Beam search and beam sampling for a batch of prompts: a row of the batch is a beam of one of them.
 #include <ATen/Parallel.h>
+#include <ATen/ThreadLocalState.h>
 #include <ATen/ops/log_softmax.h>
 
 #include "weft/core/interrupt.h"
@@ -42,7 +43,10 @@ class Beams {
     }
     // Fewer prompts than threads: their rows are shared out, too.
     const bool apart = std::ssize(open_) < at::get_num_threads();
+    const at::ThreadLocalState modes;
     const auto prepare = [&](std::int64_t row) {
+      // A thread of the pool begins with modes of its own: it could not write to what was made in inference mode.
+      const at::ThreadLocalStateGuard as_the_caller(modes);
       prepare_row(scores, row, rows[static_cast<std::size_t>(row)], processors);
     };
     if (apart) {
