@@ -200,9 +200,7 @@ void run_tensors(const GenerateOptions& options, const checkpoint::OpenedModel& 
   checkpoint::save_tensors(options.picture.output,
                            {{"sequences", results.sequences}, {"sequences_scores", results.scores}});
   if (options.json) {
-    Json said = {{"output", options.picture.output},
-                 {"rows", results.sequences.size(0)},
-                 {"dtype", dtype}};
+    Json said = {{"output", options.picture.output}, {"rows", results.sequences.size(0)}, {"dtype", dtype}};
     tell_of_int8(directory, said);
     print_json(said);
   }
