@@ -92,7 +92,7 @@ struct EmulatedTiles {
           const std::uint32_t right = tiles.unit[kRight][step][column];
           std::uint32_t& sum = tiles.unit[kSums][row][column];
           for (int shift = 0; shift < 32; shift += 8) {
-            const int its_code = static_cast<std::int8_t>(right >> shift & 0xFF);
+            const int its_code = static_cast<int>((right >> shift & 0xFF) ^ 0x80) - 0x80;  // its sign is bit 7
             sum += static_cast<std::uint32_t>(static_cast<int>(left >> shift & 0xFF) * its_code);
           }
         }

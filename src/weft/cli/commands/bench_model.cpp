@@ -4,6 +4,8 @@
 #include <memory>
 #include <optional>
 
+#include <ATen/Parallel.h>
+
 #include "weft/attention/devices/device.h"
 #include "weft/attention/devices/device_work.h"
 #include "weft/bench/model_bench.h"
