@@ -17,14 +17,7 @@ class Int8TileBlocks : public Int8Tile<Isa, Storage, kFunction, kGated> {
   using Base::Base;
   static constexpr int kTileRows = 2 * kernels::kTileRows;
 
-  /// The tile state of a thread, for as long as it works on a share.
-  class Session {
-   public:
-    [[gnu::always_inline]] Session() noexcept { Tiles::configure(); }
-    [[gnu::always_inline]] ~Session() { Tiles::release(); }
-    Session(const Session&) = delete;
-    Session& operator=(const Session&) = delete;
-  };
+  using Session = TileSession<typename Isa::Tiles>;
 
   /// As Int8Tile::compute(), inside a session; memory behind the codes of `end` is read up to a multiple of kTileRows.
   void compute(std::int64_t row, std::int64_t end, std::int64_t output) const noexcept {

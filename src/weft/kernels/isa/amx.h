@@ -19,14 +19,7 @@ struct TileUnits : PairUnits {
   static constexpr std::int64_t kStep = kTileRows;
   static constexpr std::int64_t kRows = kTileRows;
 
-  /// The tile state of a thread, for as long as it works on a share.
-  class Session {
-   public:
-    [[gnu::always_inline]] Session() noexcept { Tiles::configure(); }
-    [[gnu::always_inline]] ~Session() { Tiles::release(); }
-    Session(const Session&) = delete;
-    Session& operator=(const Session&) = delete;
-  };
+  using Session = TileSession<Instructions>;
 };
 
 template <class Instructions>

@@ -23,6 +23,16 @@ struct alignas(64) TileConfiguration {
 };
 static_assert(sizeof(TileConfiguration) == 64);
 
+/// The tile state of a thread, for as long as it works on a share.
+template <class Tiles>
+class TileSession {
+ public:
+  [[gnu::always_inline]] TileSession() noexcept { Tiles::configure(); }
+  [[gnu::always_inline]] ~TileSession() { Tiles::release(); }
+  TileSession(const TileSession&) = delete;
+  TileSession& operator=(const TileSession&) = delete;
+};
+
 /// The processor's own tiles; each function is one instruction. `kTile` is the register's number; strides are in bytes.
 struct HardwareTiles {
   /// All eight tiles as 16 rows of 64 bytes, zero. Others (oneDNN) share this state: release() it.
