@@ -21,9 +21,13 @@ def plain(value):
     return f"{value:.{-math.floor(math.log10(value))}f}" if 1e-7 <= value < 0.1 else f"{value:.1f}"
 
 
+def is_number(value):
+    return value is not None and not isinstance(value, str)
+
+
 def bar(x, y, value, largest, unit, colour):
-    if value is None:
-        return plot.text(x + 4, y + 12, "not run", "start")
+    if not is_number(value):
+        return plot.text(x + 4, y + 12, "no room in memory" if value and long_texts.NO_ROOM in value else "not run", "start")
     width = max(1.0, PANEL * value / largest)
     return (f'<rect x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="16" fill="{colour}"/>' +
             plot.text(x + width + 5, y + 12, f"{number(value)} {unit}", "start"))
@@ -32,7 +36,7 @@ def bar(x, y, value, largest, unit, colour):
 def rows(length, figure, y):
     """One length: a heading, and a row for each program."""
     values = {program: {field: figure(long_texts.figure_name(program, length, field)) for field in long_texts.FIELDS} for program in long_texts.PROGRAMS}
-    largest = {field: max([row[field] for row in values.values() if row[field] is not None], default=1.0) for field in ("seconds", "peak_gb")}
+    largest = {field: max([row[field] for row in values.values() if is_number(row[field])], default=1.0) for field in ("seconds", "peak_gb")}
     yield plot.text(10, y + 12, f"{length:,} tokens", "start")
     for program, row in values.items():
         y += ROW
@@ -40,14 +44,14 @@ def rows(length, figure, y):
         yield plot.text(NAMES - 8, y + 12, LIBRARY_NAMES.get(program, program), "end")
         yield bar(NAMES, y, row["seconds"], largest["seconds"], "s", colour)
         yield bar(MEMORY, y, row["peak_gb"], largest["peak_gb"], "GB", colour)
-        if program != long_texts.REFERENCE and row["difference"] is not None:
+        if program != long_texts.REFERENCE and is_number(row["difference"]):
             yield plot.text(LAST, y + 12, plain(row["difference"]), "start")
         elif program == long_texts.REFERENCE:
             yield plot.text(LAST, y + 12, "the reference", "start")
 
 
 def svg(figure):
-    """The picture of `figure(name)`, a number or None."""
+    """The picture of `figure(name)`: a number, a text that says why there is none, or None."""
     height = TOP + len(long_texts.LENGTHS) * (len(long_texts.PROGRAMS) + 1.5) * ROW
     parts = [plot.text(NAMES, 24, "time", "start"), plot.text(MEMORY, 24, "most memory held", "start"), plot.text(LAST, 24, "largest difference", "start")]
     for place, length in enumerate(long_texts.LENGTHS):

@@ -43,10 +43,12 @@ class Store:
         return next(((run["figures"][figure.name], run) for run in reversed(self.runs) if figure.name in run["figures"]), None)
 
     def value(self, name, found):
-        """A figure of this run by its name, None where it failed or was wrong; the last one that is kept where this run did not try it or had no time."""
+        """A figure of this run by its name, or why it failed or was wrong; what the last run has of it that tried, where this one did not or had no time;
+        None where none did."""
         if name in found and not found[name].no_time:
-            return found[name].value
-        return next((run["figures"][name] for run in reversed(self.runs) if name in run["figures"]), None)
+            return found[name].why or found[name].value
+        tried = ({**run.get("failed", {}), **run["figures"]} for run in reversed(self.runs))
+        return next((known[name] for known in tried if name in known), None)
 
     def table(self, found):
         """Markdown: this run, the last one and the best one of the same processor."""
@@ -74,7 +76,8 @@ class Store:
 
     def add(self, found, note):
         self.runs.append({"day": str(datetime.date.today()), "commit": commit(), "note": note,
-                          "figures": {name: measured.value for name, measured in found.items() if measured.value is not None}})  # fmt: skip
+                          "figures": {name: measured.value for name, measured in found.items() if measured.value is not None},
+                          "failed": {name: measured.why for name, measured in found.items() if measured.why and not measured.no_time}})  # fmt: skip
         self.path.parent.mkdir(exist_ok=True)
         whole = self.path.with_suffix(".json.part")
         whole.write_text(json.dumps({"runs": self.runs}, indent=1) + "\n")

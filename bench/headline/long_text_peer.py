@@ -3,7 +3,7 @@
 
 LIBRARY is transformers, sentence-transformers or onnxruntime. Prints {"seconds", "peak_gb"}: the faster of two runs after one that is not counted,
 and the most memory that the process held. OUT gets `last_hidden_state`. ONNX Runtime is given the model as torch exports it, with all of its graph
-optimisations, in a process that only runs it.
+optimisations, in a process that only runs it. A library that needs more memory than is free ends with a line that says so.
 
 long_text_peer.py ids LENGTH OUT.safetensors writes the token ids that every library is given.
 long_text_peer.py difference A.safetensors B.safetensors prints {"difference"}: the largest between two numbers of the hidden states.
@@ -56,7 +56,10 @@ def onnx_run(directory, inputs, threads):
     import onnxruntime
     with tempfile.TemporaryDirectory() as folder:
         file = os.path.join(folder, "model.onnx")
-        subprocess.run([sys.executable, __file__, "export", directory, str(inputs["input_ids"].shape[1]), file], check=True, stdout=subprocess.DEVNULL)
+        done = subprocess.run([sys.executable, __file__, "export", directory, str(inputs["input_ids"].shape[1]), file], stdout=subprocess.DEVNULL,
+                              stderr=subprocess.PIPE, text=True)  # fmt: skip
+        if done.returncode:
+            raise RuntimeError(f"the export ended with {done.returncode}: {(done.stderr.strip().splitlines() or ['it said nothing'])[-1]}")
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = threads
         options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_ALL
@@ -86,22 +89,34 @@ def export(directory, length, file):
 
 
 def bound_memory():
-    """What does not fit is an error of this process, and no other one has to make room."""
+    """What does not fit is an error of this process, and no other one has to make room. The bytes that are free."""
     with open("/proc/meminfo") as file:
         free = next(int(line.split()[1]) for line in file if line.startswith("MemAvailable")) * 1024
     resource.setrlimit(resource.RLIMIT_DATA, (free, free))
+    return free
+
+
+def is_no_room(error):
+    """Whether an error says that memory could not be had, as Python, LibTorch and ONNX Runtime say it."""
+    said = str(error)
+    return isinstance(error, MemoryError) or any(words in said for words in ("bad_alloc", "can't allocate memory", "Failed to allocate", "MemoryError"))
 
 
 def compute(library, directory, length, dtype, threads, out):
-    bound_memory()
+    free = bound_memory()
     torch.set_num_threads(threads)
     inputs = ids(length)
-    with torch.no_grad():
-        if library == "onnxruntime":
-            run = onnx_run(directory, inputs, threads)
-        else:
-            run = (transformers_run if library == "transformers" else sentence_run)(directory, inputs, getattr(torch, dtype))
-        hidden, seconds = best(run)
+    try:
+        with torch.no_grad():
+            if library == "onnxruntime":
+                run = onnx_run(directory, inputs, threads)
+            else:
+                run = (transformers_run if library == "transformers" else sentence_run)(directory, inputs, getattr(torch, dtype))
+            hidden, seconds = best(run)
+    except Exception as error:
+        if is_no_room(error):
+            raise SystemExit(f"no room in memory: {library} needs more than the {free / 1e9:.0f} GB that are free") from None
+        raise
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e9
     save_file({"last_hidden_state": hidden.float().contiguous()}, out)
     print(json.dumps({"seconds": seconds, "peak_gb": peak}))

@@ -25,6 +25,7 @@ PEERS = {
 }
 REFERENCE = "transformers float32"
 FIELDS = {"seconds": ("time", "s"), "peak_gb": ("memory", "GB"), "difference": ("largest difference", "")}
+NO_ROOM = "no room in memory"  # what long_text_peer.py says of a library that needs more than is free
 PROGRAMS = [f"Weft {name}" for name in WEFT] + list(PEERS)
 
 

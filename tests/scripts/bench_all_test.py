@@ -49,7 +49,7 @@ class BenchAllTest(unittest.TestCase):
         self.assertIn("| time of int8 | not run: no such instruction |", store.table(missing))
         self.assertIn(f"| {RATE.name} | kept | 100 (", store.table(missing))
         store.add(missing, "")
-        self.assertEqual(store.runs[-1]["figures"], {})
+        self.assertEqual((store.runs[-1]["figures"], store.runs[-1]["failed"]), ({}, {figure.name: "not run: no such instruction"}))
 
     def test_peers_come_last_and_never_fall(self):
         names = [(figure.is_peer, figure.name) for figure in figures.all_figures(figures.GROUPS, True)]
@@ -132,9 +132,20 @@ class BenchAllTest(unittest.TestCase):
         store.add(found(2.0, 100.0), "")
         self.assertEqual((store.value(TIME.name, {}), store.value(TIME.name, found(1.5, 90.0)), store.value("another", {})), (2.0, 1.5, None))
         wrong = {TIME.name: figures.Measured(TIME, why="not run: hidden states differ")}
-        self.assertIsNone(store.value(TIME.name, wrong))  # and not the one that was kept when they were right
+        self.assertEqual(store.value(TIME.name, wrong), "not run: hidden states differ")  # and not the one that was kept when they were right
         late = {TIME.name: figures.Measured(TIME, why="not run: 3 s were left, and it takes about 9", no_time=True)}
         self.assertEqual(store.value(TIME.name, late), 2.0)
+
+    def test_a_peer_that_found_no_room_is_marked_in_later_runs_too(self):
+        store, name = kept.Store("a-processor", self.folder), long_texts.figure_name("ONNX Runtime float32", 32768, "seconds")
+        figure = figures.Figure(name, "s", False, None, is_peer=True)
+        store.add({name: figures.Measured(figure, why=f"not run: {long_texts.NO_ROOM}: onnxruntime needs more than the 21 GB that are free")}, "")
+        store.add(found(2.0, 100.0), "")
+        picture = ElementTree.fromstring(chart.svg(lambda name: kept.Store("a-processor", self.folder).value(name, {})))
+        words = [element.text for element in picture.iter() if element.tag.endswith("text")]
+        self.assertEqual(words.count("no room in memory"), 1)
+        store.add({name: figures.Measured(figure, 80.0)}, "")
+        self.assertEqual(store.value(name, {}), 80.0)
 
 
 if __name__ == "__main__":
