@@ -73,6 +73,18 @@ class EvalTest(ModelCase):
         self.assertEqual(texts[0]["generated_text"], texts[1]["generated_text"])
         self.assertEqual([text["weights"] for text in texts], ["int8", "int8"])
 
+    def test_bfloat16_weights(self):
+        """A run that learned in float32, asked for weights of bfloat16, in every way to search; and beside int8 ones."""
+        given = ("generate", self.model, "--prompt", "graph token", "--max-new-tokens", "12", "--dtype", "bfloat16")
+        for search in (("--temperature", "0"), ("--seed", "3"), ("--num-beams", "3", "--num-return-sequences", "2"), ("--temperature", "0", "--weights", "int8")):
+            first, again = results(*given, *search), results(*given, *search)
+            self.assertEqual([(text["generated_text"], text["dtype"]) for text in first], [(text["generated_text"], "bfloat16") for text in again])
+            self.assertEqual({text.get("weights") for text in first}, {"int8" if "int8" in search else None})
+        exact = results("generate", self.model, "--prompt", "graph token", "--num-beams", "3", "--max-new-tokens", "12", "--dtype", "float32")[0]
+        half = results(*given, "--num-beams", "3")[0]
+        self.assertNotEqual(half["score"], exact["score"], "the weights were not rounded")
+        self.assertAlmostEqual(half["score"], exact["score"], delta=0.1)
+
     def test_max_bytes_cuts_the_text(self):
         found = weft_json("eval", self.model, "--text", self.held_out, "--max-bytes", "200")
         start = self.folder / "start.txt"

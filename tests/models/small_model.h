@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <ATen/ops/randint.h>
+#include <c10/core/GradMode.h>
 #include <torch/utils.h>
 
 #include "weft/models/language_model.h"
@@ -41,6 +42,18 @@ inline models::LanguageModel make_model(const models::TransformerConfig& config)
   models::LanguageModel model(config);
   model->eval();
   return model;
+}
+
+/// The same model with weights of bfloat16, in evaluation mode.
+inline models::LanguageModel in_bfloat16(const models::LanguageModel& model) {
+  models::LanguageModel half(model->config(), at::TensorOptions(at::kBFloat16));
+  const at::NoGradGuard without_gradients;
+  const auto given = model->named_parameters();
+  for (auto& parameter : half->named_parameters()) {
+    parameter.value().copy_(given[parameter.key()]);
+  }
+  half->eval();
+  return half;
 }
 
 }  // namespace weft::test

@@ -195,6 +195,13 @@ class WritingTest(OpenCase):
             (expected,) = run("generate", DECODER, "--prompt", "the loom", "--max-new-tokens", "12", "--temperature", "0", "--weights", "int8")
             self.assertEqual((found["result"][0]["generated_text"], found["metadata"]["weights"]), (expected["generated_text"], expected["weights"]))
 
+    def test_generate_with_bfloat16_weights(self):
+        for arguments, settings in ((("--temperature", "0"), {"temperature": 0}), (("--seed", "3"), {"seed": 3})):
+            with weft.open(DECODER, dtype="bfloat16") as opened:
+                found = opened.generate("the loom", max_new_tokens=12, metadata=True, **settings)
+            (expected,) = run("generate", DECODER, "--prompt", "the loom", "--max-new-tokens", "12", "--dtype", "bfloat16", *arguments)
+            self.assertEqual((found["result"][0]["generated_text"], found["metadata"]["dtype"]), (expected["generated_text"], "bfloat16"))
+
     def test_generate(self):
         with weft.open(DECODER) as opened:
             for arguments, settings in ((("--temperature", "0"), {"temperature": 0}), (("--num-beams", "3", "--num-return-sequences", "2"), {"num_beams": 3, "num_return_sequences": 2}),

@@ -7,11 +7,15 @@
 #include <ATen/ops/ones.h>
 
 #include "models/small_encoder.h"
+#include "models/small_model.h"
 #include "support/expect_error.h"
 #include "support/temporary_directory.h"
 #include "weft/checkpoint/encoder_directory.h"
+#include "weft/checkpoint/model_directory.h"
 #include "weft/checkpoint/new_models/convert_directory.h"
 #include "weft/checkpoint/tensors.h"
+#include "weft/core/files.h"
+#include "weft/text/hugging_face.h"
 
 namespace weft::service {
 namespace {
@@ -49,6 +53,20 @@ TEST_F(AccountOfADirectory, WorkFollowsTheBoundsOfTheServer) {
   EXPECT_EQ(narrow.how, "a batch of 32 tokens in windows of up to 32");
   EXPECT_LT(narrow.work, usual.work);
   EXPECT_EQ(narrow.weights, usual.weights);
+}
+
+TEST(MemoryAccount, WeightsOfADecoderAreOfTheTypeThatTheyAreAskedFor) {
+  const test::TemporaryDirectory folder;
+  const models::LanguageModel model = test::make_model(test::small_config());
+  checkpoint::save_model(folder / "run", model, *text::make_byte_tokenizer());
+  const auto weights = [&](const std::string& dtype) {
+    return memory_account("run", checkpoint::open_model(folder / "run"), {.dtype = dtype}, {}).weights;
+  };
+  EXPECT_EQ(weights("run"), 4 * model->parameter_count());
+  EXPECT_EQ(weights("bfloat16"), 2 * model->parameter_count());
+  write_file_atomically(folder / "run" / "training.json", R"({"weft_version": "0.1.0", "dtype": "bfloat16"})");
+  EXPECT_EQ(weights("run"), 4 * model->parameter_count()) << "a run keeps its weights, whatever multiplies them";
+  EXPECT_EQ(weights("bfloat16"), 2 * model->parameter_count());
 }
 
 TEST(MemoryAccount, IsShownInAllPlaces) {

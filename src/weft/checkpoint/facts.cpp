@@ -70,8 +70,7 @@ Facts facts_of(const models::TransformerConfig& config, std::string family) {
                     .picture = config.picture_shape},
           .costs = {.layer = layer_shape(config.hidden_size, config.feed_forward_size()),
                     .state = config.num_hidden_layers * kKeysAndValues * columns,
-                    .scores = config.vocab_size,
-                    .is_float32 = true}};
+                    .scores = config.vocab_size}};
 }
 
 }  // namespace

@@ -43,7 +43,6 @@ struct CostFacts {
   inspect::ModelShape layer;  ///< one layer, whose activations are in memory at once; without a head
   std::int64_t state = 0;     ///< numbers that a token leaves for those after it: keys and values of all layers
   std::int64_t scores = 0;    ///< logits of a token that is written
-  bool is_float32 = false;    ///< its weights are float32 whatever a run asks for
 };
 
 struct Facts {

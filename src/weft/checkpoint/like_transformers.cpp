@@ -57,8 +57,8 @@ LikeTransformers differences(const OpenedModel& directory, Differs CausalRules::
   return (rules->*differs)(load_config(directory), named(directory));
 }
 
-models::LanguageModel load(const OpenedModel& directory, const LikeTransformers& like) {
-  models::LanguageModel model = load_model(directory, {.attention = like.attention});
+models::LanguageModel load(const OpenedModel& directory, const LikeTransformers& like, at::ScalarType dtype) {
+  models::LanguageModel model = load_model(directory, {.attention = like.attention, .dtype = dtype});
   const at::NoGradGuard without_gradients;
   for (auto& parameter : model->named_parameters()) {
     if (like.without_head_bias && parameter.key() == "head.bias") {
@@ -75,10 +75,10 @@ LikeTransformers like_transformers(const OpenedModel& directory) {
 }
 
 models::LanguageModel load_like_transformers(const OpenedModel& directory) {
-  return load(directory, like_transformers(directory));
+  return load(directory, like_transformers(directory), at::kFloat);
 }
 
-models::LanguageModel load_cached_like_transformers(const OpenedModel& directory) {
+models::LanguageModel load_cached_like_transformers(const OpenedModel& directory, at::ScalarType dtype) {
   const CausalRules* const rules = rules_of(directory);
   const bool continues =
       rules == nullptr || rules->continues_like_transformers == nullptr || load_config(directory).is_decoder;
@@ -86,7 +86,7 @@ models::LanguageModel load_cached_like_transformers(const OpenedModel& directory
     fail(ErrorKind::kUnsupported, option("like_transformers"), ": ", named(directory),
          " holds an encoder, which continues no text");
   }
-  return load(directory, differences(directory, &CausalRules::continues_like_transformers));
+  return load(directory, differences(directory, &CausalRules::continues_like_transformers), dtype);
 }
 
 }  // namespace weft::checkpoint

@@ -16,8 +16,8 @@ models::LikeTransformers like_transformers(const OpenedModel& directory);
 /// load_model() with these differences. Errors: those of load_model() and like_transformers().
 models::LanguageModel load_like_transformers(const OpenedModel& directory);
 
-/// The same to continue texts, as `generate` of transformers does with its cache. Errors: kUnsupported where that cache
-/// loses tokens, and for encoders.
-models::LanguageModel load_cached_like_transformers(const OpenedModel& directory);
+/// The same to continue texts, with weights of `dtype`, as `generate` of transformers does with its cache. Errors:
+/// kUnsupported where that cache loses tokens, and for encoders.
+models::LanguageModel load_cached_like_transformers(const OpenedModel& directory, at::ScalarType dtype = at::kFloat);
 
 }  // namespace weft::checkpoint

@@ -125,11 +125,11 @@ models::LanguageModel load_as(const OpenedModel& directory, const TransformerCon
   map.asked_attention = joined(options.attention, "`, `");
   map.has_codes = directory.holds_int8();
   // Shapes first, without storage: a config that asks for more than the file holds allocates nothing.
-  const models::LanguageModel shape(config, at::TensorOptions(at::kMeta).dtype(at::kFloat));
+  const models::LanguageModel shape(config, at::TensorOptions(at::kMeta).dtype(options.dtype));
   const std::unique_ptr<formats::TensorFile> opened = open_weights(directory.path(), names_in_file(*shape, map));
   const formats::TensorFile& file = *opened;
   check_weights(*shape, file, map);
-  models::LanguageModel model(config, at::TensorOptions(at::kFloat));
+  models::LanguageModel model(config, at::TensorOptions(options.dtype));
   read_weights(*model, file, {options.check_finite, options.int8 || directory.computes_int8()}, map);
   model->to(attention::opening_device());
   model->eval();

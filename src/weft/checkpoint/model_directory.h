@@ -48,10 +48,11 @@ struct LoadOptions {
   bool check_finite = false;                ///< NaN or infinite weights become a kNumeric error that names the tensor
   std::vector<std::string> attention = {};  ///< mechanisms in place of config.json's, one or one a layer; empty: those
   bool int8 = false;                        ///< for inference, as EncoderLoadOptions has it
+  at::ScalarType dtype = at::kFloat;        ///< of weights; what becomes int8 is read as it lies
 };
 
-/// The model of a directory, in float32 and evaluation mode, on attention::opening_device(). Errors: as open_model and
-/// load_config; kFormat for tensors that are missing, surplus or of another shape than config.json says, naming the
+/// The model of a directory in options.dtype, in evaluation mode, on attention::opening_device(). Errors: as open_model
+/// and load_config; kFormat for tensors that are missing, surplus or of another shape than config.json says, naming the
 /// tensor and both shapes.
 models::LanguageModel load_model(const OpenedModel& directory, const LoadOptions& options = {});
 models::LanguageModel load_model(const std::filesystem::path& directory, const LoadOptions& options = {});

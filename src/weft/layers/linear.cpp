@@ -112,6 +112,10 @@ at::Tensor apply_linear(const at::Tensor& x, const at::Tensor& weight, const at:
   return multiplied(x, {weight, bias, {}});
 }
 
+at::Tensor apply_linear(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias, KeptOperands& operands) {
+  return multiplied(x, {weight, bias, operands.of(weight, bias, product_dtype(weight))});
+}
+
 at::Tensor LinearRows::operator()(const at::Tensor& x) const {
   return int8_ ? int8_->multiply_rows(x, bias_, begin_, count_) : apply_linear(x, weight_, bias_);
 }

@@ -12,8 +12,8 @@
 #include "weft/core/quote.h"
 #include "weft/layers/attention/cross_attention.h"
 #include "weft/layers/dropout.h"
-#include "weft/layers/inference/packed_weight.h"
 #include "weft/layers/inference/packing_for_steps.h"
+#include "weft/layers/replay/kept_operands.h"
 #include "weft/models/encoder/passes.h"
 #include "weft/models/families/pair_rules.h"
 #include "weft/models/heads/vocabulary_head.h"
@@ -93,9 +93,7 @@ EncoderDecoderImpl::EncoderDecoderImpl(const EncoderDecoderConfig& config)
 
 EncoderDecoderImpl::EncoderDecoderImpl(const EncoderDecoderConfig& config, const at::TensorOptions& options,
                                        const EncoderOptions& encoder)
-    : config_(checked_pair(config, encoder)),
-      options_(encoder),
-      packed_head_(std::make_unique<layers::PackedWeight>()) {
+    : config_(checked_pair(config, encoder)), options_(encoder), head_forms_(std::make_unique<StepForms>()) {
   const PairBlueprint plan = blueprint(config_, encoder);
   encoder_ = register_module("encoder", std::make_shared<StackImpl>(plan.encoder, options));
   decoder_ = register_module("decoder", std::make_shared<StackImpl>(plan.decoder, options));
@@ -144,11 +142,10 @@ at::Tensor EncoderDecoderImpl::scores(const at::Tensor& hidden) const {
   return VocabularyScorer{.weights = {table.numbers, head_bias_, table.int8}}.logits(scaled(hidden));
 }
 
-// A head is met at every step, so that its packed form pays.
+// A head is met at every step, so that a form of it pays.
 at::Tensor EncoderDecoderImpl::step_scores(const at::Tensor& hidden) const {
   const layers::TokenTable table = head_weight();
-  return VocabularyScorer{.weights = {table.numbers, head_bias_, table.int8}}.step_logits(scaled(hidden),
-                                                                                          *packed_head_);
+  return VocabularyScorer{.weights = {table.numbers, head_bias_, table.int8}}.step_logits(scaled(hidden), *head_forms_);
 }
 
 layers::Source EncoderDecoderImpl::read_source(const SourceText& text, const DropoutSeed& seed) {
@@ -231,7 +228,9 @@ at::Tensor EncoderDecoderImpl::decode(const at::Tensor& ids, layers::DecodingSta
   context.attention.query_offset = state.length();
   context.state = &state;
   context.source = source;
-  const layers::PackingForSteps same_weights_again(numbers_of_a_token(config_) <= layers::kMostPackedNumbers);
+  const bool keeps_forms = numbers_of_a_token(config_) <= layers::kMostPackedNumbers;
+  const layers::PackingForSteps same_weights_again(keeps_forms);
+  const layers::KeepingOperands same_operands_again(keeps_forms);
   const at::Tensor hidden = run_decoder(attention::placed(ids, encoder_->device()), context);
   // Only now: every layer has appended behind the same length.
   state.advance(ids.size(1));

@@ -21,7 +21,6 @@
 
 namespace weft::layers {
 struct BlockContext;
-class PackedWeight;
 struct CrossWeights;
 struct Source;
 }  // namespace weft::layers
@@ -29,6 +28,7 @@ struct Source;
 namespace weft::models {
 
 class EncoderPasses;
+struct StepForms;
 class StackImpl;
 
 /// A batch of sources.
@@ -128,8 +128,8 @@ class EncoderDecoderImpl : public torch::nn::Module, public layers::KeepsInt8 {
   std::shared_ptr<StackImpl> encoder_;
   std::shared_ptr<StackImpl> decoder_;
   std::unique_ptr<EncoderPasses> passes_;
-  std::unique_ptr<layers::PackedWeight> packed_head_;  // for decode()
-  at::Tensor head_;                                    // [target vocab, d_model] unless tied or int8
+  std::unique_ptr<StepForms> head_forms_;  // for decode()
+  at::Tensor head_;                        // [target vocab, d_model] unless tied or int8
   std::shared_ptr<const layers::Int8Weight> int8_head_;
   at::Tensor head_bias_;      // [target vocab], a buffer
   double score_scale_ = 1.0;  // PairBlueprint::score_scale

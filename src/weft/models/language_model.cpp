@@ -14,6 +14,7 @@
 #include "weft/layers/activation.h"
 #include "weft/layers/inference/packing_for_steps.h"
 #include "weft/layers/memory/segment_memory.h"
+#include "weft/layers/replay/kept_operands.h"
 #include "weft/models/families/causal_variant.h"
 #include "weft/models/heads/vocabulary_head.h"
 #include "weft/models/stack/batch_rows.h"
@@ -239,10 +240,12 @@ at::Tensor LanguageModelImpl::decode(const at::Tensor& input_ids, layers::Decodi
   const at::NoGradGuard without_gradients;
   // A single text gains nothing by packed weights: its tokens come one by one, and a product of one row reads all of
   // the weights in either form.
+  const bool keeps_forms = numbers_of_a_step(config_) <= layers::kMostPackedNumbers;
   std::optional<layers::PackingForSteps> same_weights_again;
   if (input_ids.defined() && input_ids.dim() == 2 && input_ids.size(0) > 1) {
-    same_weights_again.emplace(numbers_of_a_step(config_) <= layers::kMostPackedNumbers);
+    same_weights_again.emplace(keeps_forms);
   }
+  const layers::KeepingOperands same_operands_again(keeps_forms);
   const at::Tensor hidden = run_behind(state, input_ids);
   return head_->step_scores(*stack_->embeddings, hidden.select(1, input_ids.size(1) - 1));
 }

@@ -18,9 +18,9 @@
 #include "weft/server/http_error.h"
 #include "weft/service/memory_account.h"
 #include "weft/service/served_model.h"
+#include "weft/tasks/encoder_settings.h"
 #include "weft/tasks/viewer/view_text.h"
 #include "weft/training/precision.h"
-#include "weft/training/run/run_of_model.h"
 
 namespace weft::service {
 namespace {
@@ -34,7 +34,7 @@ struct ServedDecoder {
   generation::GenerationConfig usual;     // the settings of the directory
   generation::GenerationConfig searches;  // the same where a request asks for beams
   std::string name;
-  std::string products;          // float32 or bfloat16
+  std::string products;          // what float32 weights are multiplied in: float32 or bfloat16
   std::int64_t most_texts = 0;   // that one request may write at once: each has a state of its own
   std::int64_t most_tokens = 0;  // of these texts together, for which the model's account has room
 };
@@ -230,8 +230,9 @@ ServedModel serve_decoder(const std::string& name, const checkpoint::OpenedModel
   generation::GenerationConfig searches = generation::language_model_defaults();
   searches.do_sample = false;
   served->searches = generation::read_settings(directory, searches);
-  served->products = training::dtype_of_model(settings.encoder.dtype, directory.path());
-  served->model = checkpoint::load_model(directory, {.int8 = settings.encoder.weights == "int8"});
+  const tasks::EncoderSettings numbers = tasks::decoder_settings(settings.encoder, directory.path());
+  served->products = numbers.products;
+  served->model = checkpoint::load_model(directory, tasks::decoder_options(numbers));
   served->decoder = std::make_unique<generation::LanguageModelDecoder>(served->model);
   served->tokenizer = checkpoint::load_tokenizer(directory);
   ServedModel model{.name = name, .kind = "decoder"};

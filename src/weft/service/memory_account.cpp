@@ -165,11 +165,10 @@ using CountWork = Work (*)(const checkpoint::Facts& model, const checkpoint::Ope
 constexpr std::array kWorks{Way<CountWork>{Ability::kWrite, writing_work}, Way<CountWork>{Ability::kRead, reading_work},
                             Way<CountWork>{Ability::kContinue, continuing_work}};
 
-std::int64_t element_bytes_of(const checkpoint::Facts& model, const checkpoint::OpenedModel& directory,
+std::int64_t element_bytes_of(Ability way, const checkpoint::OpenedModel& directory,
                               const tasks::EncoderRunConfig& config) {
-  const bool is_half =
-      !model.costs.is_float32 && tasks::encoder_settings(config, directory.path()).dtype == at::kBFloat16;
-  return is_half ? 2 : kFloat;
+  const auto settings = way == Ability::kContinue ? tasks::decoder_settings : tasks::encoder_settings;
+  return settings(config, directory.path()).dtype == at::kBFloat16 ? 2 : kFloat;
 }
 
 [[noreturn]] void refuse(const MemoryAccount& account, std::int64_t before, std::int64_t all, const std::string& what,
@@ -208,7 +207,7 @@ MemoryAccount memory_account(const std::string& name, const checkpoint::OpenedMo
                              const tasks::EncoderRunConfig& config, const AccountLimits& limits) {
   const auto& [ability, count_work] = first_way(directory, kWorks);
   const checkpoint::Facts facts = directory.facts(ability);
-  const std::int64_t element_bytes = element_bytes_of(facts, directory, config);
+  const std::int64_t element_bytes = element_bytes_of(ability, directory, config);
   const bool int8 = config.weights == "int8" || directory.computes_int8();
   const Matrices matrices = directory.holds_int8() ? Matrices::kAre : int8 ? Matrices::kBecome : Matrices::kStay;
   const FileSizes sizes = sizes_of_files(directory.path(), element_bytes, matrices);

@@ -36,24 +36,39 @@ at::ScalarType dtype_of(const std::string& name, bool beside_int8) {
   return narrow ? at::kBFloat16 : at::kFloat;
 }
 
-}  // namespace
+bool follows_run(const EncoderRunConfig& config) { return config.dtype == "run" || config.dtype == "auto"; }
 
-EncoderSettings encoder_settings(const EncoderRunConfig& config, const std::filesystem::path& directory) {
+/// Types of numbers, and how weights are kept. A run's weights stay as they are; `beside_int8` answers for a model of
+/// no run.
+template <typename BesideInt8>
+EncoderSettings number_settings(const EncoderRunConfig& config, const std::filesystem::path& directory,
+                                const BesideInt8& beside_int8) {
   EncoderSettings settings;
-  settings.encoder.attention = config.attention;
-  settings.encoder.fields = replaced_fields(config);
-  settings.encoder.random = config.random;
-  settings.encoder.pad_like_hf = config.pad_like_hf;
-  const bool follows_run = config.dtype == "run" || config.dtype == "auto";
-  if (const auto own = follows_run ? training::run_dtype(directory) : std::nullopt) {
+  if (const auto own = follows_run(config) ? training::run_dtype(directory) : std::nullopt) {
     settings.products = *own;
   } else {
-    const bool beside_int8 = config.weights == "int8" || (follows_run && checkpoint::has_int8_weights(directory));
-    settings.dtype = dtype_of(config.dtype, beside_int8);
+    settings.dtype = dtype_of(config.dtype, beside_int8());
   }
   settings.int8 = config.weights == "int8";
   settings.check_finite = config.check_tensors;
   return settings;
+}
+
+}  // namespace
+
+EncoderSettings encoder_settings(const EncoderRunConfig& config, const std::filesystem::path& directory) {
+  EncoderSettings settings = number_settings(config, directory, [&] {
+    return config.weights == "int8" || (follows_run(config) && checkpoint::has_int8_weights(directory));
+  });
+  settings.encoder.attention = config.attention;
+  settings.encoder.fields = replaced_fields(config);
+  settings.encoder.random = config.random;
+  settings.encoder.pad_like_hf = config.pad_like_hf;
+  return settings;
+}
+
+EncoderSettings decoder_settings(const EncoderRunConfig& config, const std::filesystem::path& directory) {
+  return number_settings(config, directory, [] { return false; });
 }
 
 at::ScalarType product_type(const EncoderSettings& settings) {
@@ -70,6 +85,10 @@ TaskModelOptions model_options(const EncoderSettings& settings) {
   options.int8 = settings.int8;
   options.check_finite = settings.check_finite;
   return options;
+}
+
+checkpoint::LoadOptions decoder_options(const EncoderSettings& settings) {
+  return {.check_finite = settings.check_finite, .int8 = settings.int8, .dtype = settings.dtype};
 }
 
 SequenceModelOptions sequence_options(const EncoderSettings& settings, generation::GenerationConfig generation) {

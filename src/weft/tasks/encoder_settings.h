@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <string>
 
+#include "weft/checkpoint/model_directory.h"
 #include "weft/core/fields.h"
 #include "weft/models/encoder_model.h"
 #include "weft/tasks/sequences/sequence_model.h"
@@ -48,12 +49,14 @@ struct EncoderRunConfig {
                 "pad inputs to the lengths that Hugging Face pads to, and let texts of a batch change each other where "
                 "they do there, so that the numbers are equal to its numbers"});
     visit(Field{"check_tensors", &C::check_tensors, "fail if a weight is NaN or infinite, and name its tensor"});
-    visit(
-        Field{"dtype", &C::dtype,
-              "element type of weights and products; run keeps the weights and multiplies them in what the run "
-              "learned in, and is float32 for a model of no run, but beside int8 weights bfloat16 where the device is "
-              "fast at it; auto is the same for a run, else bfloat16 where the device is fast at it"}
-            .one_of({"run", "auto", "float32", "bfloat16"}));
+    visit(Field{
+        "dtype", &C::dtype,
+        "element type of weights and products; run keeps the weights and multiplies them in what the run "
+        "learned in, and is float32 for a model of no run, but beside int8 weights bfloat16 where the device is "
+        "fast at it (of a decoder float32); auto is the same for a run, else bfloat16 where the device is fast at "
+        "it; bfloat16 takes half the memory and rounds numbers to 8 bits, so that a text that is written may "
+        "become another one"}
+              .one_of({"run", "auto", "float32", "bfloat16"}));
     visit(
         Field{"weights", &C::weights,
               "how linear layers and tables of tokens keep their weights: stored as the element type says, or as int8 "
@@ -72,6 +75,9 @@ struct EncoderSettings {
 };
 /// For the model in `directory`. Errors: those of training::run_dtype() and checkpoint::has_int8_weights().
 EncoderSettings encoder_settings(const EncoderRunConfig& config, const std::filesystem::path& directory);
+/// The same of a decoder, which has no encoder's options. With "run" what is beside int8 weights is float32: its rows
+/// are few, and a default does not change the text that people get. Errors: those of training::run_dtype().
+EncoderSettings decoder_settings(const EncoderRunConfig& config, const std::filesystem::path& directory);
 
 /// "float32" or "bfloat16".
 std::string dtype_text(at::ScalarType dtype);
@@ -80,6 +86,8 @@ at::ScalarType product_type(const EncoderSettings& settings);
 
 /// How a model is opened that computes as `settings` say.
 TaskModelOptions model_options(const EncoderSettings& settings);
+/// The same of a decoder.
+checkpoint::LoadOptions decoder_options(const EncoderSettings& settings);
 /// The same of an encoder-decoder, which writes by `generation`.
 SequenceModelOptions sequence_options(const EncoderSettings& settings, generation::GenerationConfig generation);
 

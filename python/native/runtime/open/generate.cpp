@@ -18,8 +18,7 @@ Results generate(Opened& model, const TaskCall& call) {
   require(!call.takes || generation::comes_in_pieces(config), call.task,
           ": a text comes in pieces where it is the only one: num_beams and num_return_sequences must be 1");
   OpenedDecoder& opened = model.decoder();
-  const std::string dtype = model.products();
-  const training::AutocastGuard autocast(dtype);
+  const training::AutocastGuard autocast(opened.products);
   Results results;
   results.reserve(call.documents.size());
   for (const tasks::Document& prompt : call.documents) {
@@ -28,7 +27,7 @@ Results generate(Opened& model, const TaskCall& call) {
     const std::vector<generation::Sequence> texts =
         generation::continue_text(*opened.decoder, *opened.tokenizer, prompt.first, config, {.takes = call.takes});
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    formats::Json metadata = {{"dtype", dtype}, {"seconds", seconds}};
+    formats::Json metadata = {{"dtype", opened.dtype}, {"seconds", seconds}};
     if (layers::holds_int8(*opened.model)) {
       metadata["weights"] = "int8";
     }

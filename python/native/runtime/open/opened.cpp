@@ -11,7 +11,6 @@
 #include "weft/generation/settings/read_settings.h"
 #include "weft/hub/models.h"
 #include "weft/text/unknown_tokens.h"
-#include "weft/training/run/run_of_model.h"
 
 namespace weft::python {
 namespace {
@@ -153,14 +152,15 @@ OpenedDecoder& Opened::decoder() {
   }
   const attention::OpenOn there(device_);
   OpenedDecoder opened;
-  opened.model = checkpoint::load_model(directory_, {.int8 = config_.weights == "int8"});
+  const tasks::EncoderSettings numbers = tasks::decoder_settings(config_, directory_.path());
+  opened.model = checkpoint::load_model(directory_, tasks::decoder_options(numbers));
+  opened.products = numbers.products;
+  opened.dtype = tasks::dtype_text(tasks::product_type(numbers));
   opened.tokenizer = checkpoint::load_tokenizer(directory_);
   opened.decoder = std::make_unique<generation::LanguageModelDecoder>(opened.model);
   text::warn_of_small_vocabulary(*opened.tokenizer, opened.model->config().vocab_size, named(directory_));
   decoder_ = std::move(opened);
   return *decoder_;
 }
-
-std::string Opened::products() const { return training::dtype_of_model(config_.dtype, directory_.path()); }
 
 }  // namespace weft::python

@@ -51,6 +51,8 @@ struct OpenedDecoder {
   models::LanguageModel model{nullptr};
   std::unique_ptr<generation::LanguageModelDecoder> decoder;
   std::unique_ptr<text::Tokenizer> tokenizer;
+  std::string products = "float32";  ///< what float32 weights are multiplied in: float32 or bfloat16
+  std::string dtype = "float32";     ///< what products are computed in, for results
 };
 
 class Opened {
@@ -77,8 +79,6 @@ class Opened {
   const tasks::SequenceModel& pair(const generation::GenerationConfig& settings);
   /// Errors: those of checkpoint::load_model(); kArgument for fields that are for encoders.
   OpenedDecoder& decoder();
-  /// "float32" or "bfloat16": what a decoder multiplies in.
-  std::string products() const;
 
  private:
   tasks::EncoderSettings settings(const std::filesystem::path& path) const;

@@ -33,7 +33,6 @@
 #include "weft/tasks/pictures/complete_picture.h"
 #include "weft/text/unknown_tokens.h"
 #include "weft/training/precision.h"
-#include "weft/training/run/run_of_model.h"
 
 namespace weft::cli {
 namespace {
@@ -73,9 +72,11 @@ void tell_of_whole_texts(const models::LanguageModel& model, const std::string& 
   }
 }
 
-models::LanguageModel load_with_memory(const checkpoint::OpenedModel& directory, const GenerateOptions& options) {
-  models::LanguageModel model = options.like_transformers ? checkpoint::load_cached_like_transformers(directory)
-                                                          : checkpoint::load_model(directory);
+models::LanguageModel load_with_memory(const checkpoint::OpenedModel& directory, const GenerateOptions& options,
+                                       const tasks::EncoderSettings& settings) {
+  models::LanguageModel model = options.like_transformers
+                                    ? checkpoint::load_cached_like_transformers(directory, settings.dtype)
+                                    : checkpoint::load_model(directory, tasks::decoder_options(settings));
   tell_of_whole_texts(model, options.run);
   if (options.memory >= 0) {
     model->set_memory_length(options.memory, "--memory");
@@ -145,9 +146,9 @@ void fail_if_interrupted(const Sequences& texts) {
 }
 
 void run_texts(const GenerateOptions& options, const checkpoint::OpenedModel& directory,
-               const generation::GenerationConfig& config, const std::string& dtype) {
+               const generation::GenerationConfig& config, const tasks::EncoderSettings& settings) {
   const std::string prompt = prompt_of(options);
-  const models::LanguageModel model = load_with_memory(directory, options);
+  const models::LanguageModel model = load_with_memory(directory, options, settings);
   const std::unique_ptr<text::Tokenizer> tokenizer = checkpoint::load_tokenizer(directory);
   text::warn_of_small_vocabulary(*tokenizer, model->config().vocab_size, quote(options.run, 4096));
   text::warn_of_unknown_text(*tokenizer, prompt, quote(options.run, 4096));
@@ -158,7 +159,7 @@ void run_texts(const GenerateOptions& options, const checkpoint::OpenedModel& di
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   if (options.json) {
     for (Json& said : generation::texts_json(texts, *tokenizer, prompt, config)) {
-      said["dtype"] = dtype;
+      said["dtype"] = tasks::dtype_text(product_type(settings));
       tell_of_int8(directory, said);
       said["seconds"] = seconds;
       print_json(said);
@@ -179,13 +180,12 @@ generation::TensorResults search_tensors(const checkpoint::OpenedModel& director
                                                      .int8 = settings.int8};
     return generation::write_targets(checkpoint::load_encoder_decoder(directory, load), texts, config, options.input);
   }
-  generation::LanguageModelDecoder decoder(load_with_memory(directory, options));
+  generation::LanguageModelDecoder decoder(load_with_memory(directory, options, settings));
   return generation::continue_texts(decoder, texts, config, options.input);
 }
 
 void run_tensors(const GenerateOptions& options, const checkpoint::OpenedModel& directory,
-                 const generation::GenerationConfig& config, const tasks::EncoderSettings& settings,
-                 const std::string& dtype) {
+                 const generation::GenerationConfig& config, const tasks::EncoderSettings& settings) {
   if (!config.stop_strings.empty()) {
     throw UsageError("weft generate --input has ids and no tokeniser: stop_strings has no effect",
                      "give --eos-token-id, or --prompt instead of --input");
@@ -200,16 +200,19 @@ void run_tensors(const GenerateOptions& options, const checkpoint::OpenedModel& 
   checkpoint::save_tensors(options.picture.output,
                            {{"sequences", results.sequences}, {"sequences_scores", results.scores}});
   if (options.json) {
-    Json said = {{"output", options.picture.output}, {"rows", results.sequences.size(0)}, {"dtype", dtype}};
+    Json said = {{"output", options.picture.output},
+                 {"rows", results.sequences.size(0)},
+                 {"dtype", tasks::dtype_text(product_type(settings))}};
     tell_of_int8(directory, said);
     print_json(said);
   }
 }
 
 void run_picture(const GenerateOptions& options, const checkpoint::OpenedModel& directory,
-                 const generation::GenerationConfig& config) {
+                 const generation::GenerationConfig& config, const tasks::EncoderSettings& settings) {
   const auto start = std::chrono::steady_clock::now();
-  const tasks::CompletedPicture done = tasks::complete_picture(options.picture, directory, config);
+  const tasks::CompletedPicture done =
+      tasks::complete_picture(options.picture, directory, config, tasks::decoder_options(settings));
   if (options.json) {
     Json said = {{"output", options.picture.output},
                  {"rows_kept", done.rows_kept},
@@ -282,22 +285,20 @@ void run_generate(const GenerateOptions& options) {
     return;
   }
   check_settings(config, options.settings, directory, "weft generate");
-  const tasks::EncoderSettings settings = encoder_settings(options.encoder, "weft generate", directory.path());
+  const tasks::EncoderSettings settings = has_source
+                                              ? encoder_settings(options.encoder, "weft generate", directory.path())
+                                              : decoder_settings(options.encoder, "weft generate", directory.path());
   if (settings.int8) {
     directory.ask_for_int8();
   }
-  // The weights of a decoder are float32, whatever they are multiplied in, and so is what is beside int8 ones.
-  const std::string dtype =
-      has_source ? tasks::dtype_text(product_type(settings))
-                 : training::dtype_of_model(encoder_config(options.encoder, "weft generate").dtype, directory.path());
-  const training::AutocastGuard autocast(has_source ? settings.products : dtype);
+  const training::AutocastGuard autocast(settings.products);
   if (has_tensors) {
-    run_tensors(options, directory, config, settings, dtype);
+    run_tensors(options, directory, config, settings);
   } else if (options.picture.given() && !has_source) {
-    run_picture(options, directory, config);
+    run_picture(options, directory, config, settings);
   } else {
     directory.need(Ability::kContinue);
-    run_texts(options, directory, config, dtype);
+    run_texts(options, directory, config, settings);
   }
 }
 

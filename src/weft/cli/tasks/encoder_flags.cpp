@@ -23,4 +23,10 @@ tasks::EncoderSettings encoder_settings(const EncoderFlags& flags, const std::st
   return tasks::encoder_settings(encoder_config(flags, command), directory);
 }
 
+tasks::EncoderSettings decoder_settings(const EncoderFlags& flags, const std::string& command,
+                                        const std::filesystem::path& directory) {
+  apply_machine(flags.machine);
+  return tasks::decoder_settings(encoder_config(flags, command), directory);
+}
+
 }  // namespace weft::cli

@@ -30,5 +30,8 @@ tasks::EncoderRunConfig encoder_config(const EncoderFlags& flags, const std::str
 /// encoder_config(), training::run_dtype() and apply_machine().
 tasks::EncoderSettings encoder_settings(const EncoderFlags& flags, const std::string& command,
                                         const std::filesystem::path& directory);
+/// The same for a decoder.
+tasks::EncoderSettings decoder_settings(const EncoderFlags& flags, const std::string& command,
+                                        const std::filesystem::path& directory);
 
 }  // namespace weft::cli

@@ -17,6 +17,10 @@ layers::Activation head_activation(const TransformerConfig& config) {
   return layers::inside_gate(layers::parse_activation(config.hidden_act));
 }
 
+at::Tensor at_least_float(const at::Tensor& scores) {
+  return scores.scalar_type() == at::kDouble ? scores : scores.to(at::kFloat);
+}
+
 }  // namespace
 
 LanguageModelHeadImpl::LanguageModelHeadImpl(const TransformerConfig& config, const at::TensorOptions& options)
@@ -52,7 +56,7 @@ VocabularyScorer LanguageModelHeadImpl::scorer(const layers::EmbeddingsImpl& emb
 
 at::Tensor LanguageModelHeadImpl::step_scores(const layers::EmbeddingsImpl& embeddings,
                                               const at::Tensor& hidden) const {
-  return scorer(embeddings).step_logits(hidden, *packed_);
+  return scorer(embeddings).step_logits(hidden, *forms_);
 }
 
 void LanguageModelHeadImpl::keep_int8(std::shared_ptr<const layers::Int8Weight> given) {
@@ -79,17 +83,19 @@ at::Tensor VocabularyScorer::logits(const at::Tensor& hidden) {
     return adaptive->log_probabilities(hidden);
   }
   const at::Tensor seen = transformed(hidden);
-  const at::Tensor scores = weights.int8 ? weights.int8->multiply(seen, weights.bias, {})
-                                         : layers::apply_linear(seen, weights.weight, weights.bias);
-  return scores.scalar_type() == at::kDouble ? scores : scores.to(at::kFloat);
+  return at_least_float(weights.int8 ? weights.int8->multiply(seen, weights.bias, {})
+                                     : layers::apply_linear(seen, weights.weight, weights.bias));
 }
 
-at::Tensor VocabularyScorer::step_logits(const at::Tensor& hidden, layers::PackedWeight& packed) {
-  const at::Tensor& table = weights.weight;
-  if (adaptive || weights.int8 || !layers::PackedWeight::serves(hidden, table, {})) {
+at::Tensor VocabularyScorer::step_logits(const at::Tensor& hidden, StepForms& forms) {
+  if (adaptive || weights.int8) {
     return logits(hidden);
   }
-  return packed.multiply(transformed(hidden), table, weights.bias, {}).to(at::kFloat);
+  const at::Tensor& table = weights.weight;
+  const at::Tensor seen = transformed(hidden);
+  return at_least_float(layers::PackedWeight::serves(hidden, table, {})
+                            ? forms.packed.multiply(seen, table, weights.bias, {})
+                            : layers::apply_linear(seen, table, weights.bias, forms.operands));
 }
 
 at::Tensor VocabularyScorer::loss(const at::Tensor& hidden, const at::Tensor& labels, double smoothing) {

@@ -17,10 +17,17 @@
 #include "weft/layers/linear.h"
 #include "weft/layers/linear_cross_entropy.h"
 #include "weft/layers/norm.h"
+#include "weft/layers/replay/kept_operands.h"
 #include "weft/models/heads/span_boundary.h"
 #include "weft/models/transformer_config.h"
 
 namespace weft::models {
+
+/// Forms of a head's table that the tokens of a decoder are multiplied by, one after the other.
+struct StepForms {
+  layers::PackedWeight packed;
+  layers::KeptOperands operands;
+};
 
 /// scores = h W^T, or norm(activation(T h + t)) W^T + b, or those of a vocabulary in clusters. The parts of a head that
 /// does so, whatever it calls them; a part that it lacks is null or undefined.
@@ -34,8 +41,8 @@ struct VocabularyScorer {
 
   /// hidden [..., D] -> [..., V], float32 or wider; of a vocabulary in clusters logarithms of probabilities.
   at::Tensor logits(const at::Tensor& hidden);
-  /// The same of a token that is decoded: `packed` keeps a form of W where PackedWeight serves the product.
-  at::Tensor step_logits(const at::Tensor& hidden, layers::PackedWeight& packed);
+  /// The same of a token that is decoded: `forms` keeps one of W where PackedWeight or KeptOperands serve the product.
+  at::Tensor step_logits(const at::Tensor& hidden, StepForms& forms);
   /// hidden [T, D], labels int64 [T] on any device -> mean nats, see layers::linear_cross_entropy. Errors: kUnsupported
   /// for smoothing over a vocabulary in clusters.
   at::Tensor loss(const at::Tensor& hidden, const at::Tensor& labels, double smoothing = 0.0);
@@ -74,7 +81,7 @@ class LanguageModelHeadImpl : public torch::nn::Module, public layers::KeepsInt8
   layers::Activation activation_;
   std::int64_t chunk_;
   std::shared_ptr<const layers::Int8Weight> int8_;
-  std::unique_ptr<layers::PackedWeight> packed_ = std::make_unique<layers::PackedWeight>();
+  std::unique_ptr<StepForms> forms_ = std::make_unique<StepForms>();
 };
 TORCH_MODULE(LanguageModelHead);
 

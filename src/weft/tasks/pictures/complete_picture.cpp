@@ -83,7 +83,7 @@ void check_picture_request(const PictureRequest& request, const formats::Json& g
 }
 
 CompletedPicture complete_picture(const PictureRequest& request, const checkpoint::OpenedModel& directory,
-                                  generation::GenerationConfig config) {
+                                  generation::GenerationConfig config, const checkpoint::LoadOptions& load) {
   directory.need(checkpoint::Ability::kDraw);
   const models::TransformerConfig model_config = checkpoint::load_config(directory);
   const readers::PictureShape shape{model_config.picture_shape[0], model_config.picture_shape[1],
@@ -97,7 +97,8 @@ CompletedPicture complete_picture(const PictureRequest& request, const checkpoin
   const std::int64_t missing = shape.bytes() - static_cast<std::int64_t>(picture.bytes.size());
   const InterruptGuard guard;
   if (missing > 0) {
-    for (const std::int64_t id : missing_bytes(checkpoint::load_model(directory), prompt, missing, std::move(config))) {
+    for (const std::int64_t id :
+         missing_bytes(checkpoint::load_model(directory, load), prompt, missing, std::move(config))) {
       picture.bytes.push_back(static_cast<unsigned char>(id));
     }
   }

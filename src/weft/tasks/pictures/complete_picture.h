@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string>
 
+#include "weft/checkpoint/model_directory.h"
 #include "weft/checkpoint/open_model.h"
 #include "weft/formats/config_json.h"
 #include "weft/generation/settings/generation_config.h"
@@ -31,9 +32,10 @@ struct CompletedPicture {
   std::int64_t new_bytes = 0;
 };
 
-/// Completes the picture with the model of `directory` and writes request.output atomically. Errors: kUnsupported for a
-/// model of text; kArgument for a picture of another shape than the model's; kInterrupted, and nothing is written.
+/// Completes the picture with the model of `directory`, loaded as `load` says, and writes request.output atomically.
+/// Errors: kUnsupported for a model of text; kArgument for a picture of another shape than the model's; kInterrupted,
+/// and nothing is written.
 CompletedPicture complete_picture(const PictureRequest& request, const checkpoint::OpenedModel& directory,
-                                  generation::GenerationConfig config);
+                                  generation::GenerationConfig config, const checkpoint::LoadOptions& load = {});
 
 }  // namespace weft::tasks
