@@ -13,6 +13,7 @@ from machine_code import judge, ptxas, sass  # noqa: E402
 
 FORWARD = "_ZN4weft7kernels4cuda12_GLOBAL__N_18run_passINS1_11ForwardPassINS1_10HalfFormatILb1EEELi1ELb0EEEEEvNS1_10DeviceCallE"
 JOIN = "_ZN4weft7kernels4cuda12_GLOBAL__N_18run_passINS1_15JoinForwardPassINS1_10HalfFormatILb1EEEEEEEvNS1_10DeviceCallE"
+ELEMENTS = "_ZN4weft7kernels4cuda12_GLOBAL__N_112run_elementsINS1_10TurnPassEEEvNT_4CallE"
 EXACT = "_ZN4weft7kernels4cuda12_GLOBAL__N_18run_passINS1_11ForwardPassINS1_13Float32FormatELi2ELb0EEEEEvNS1_10DeviceCallE"
 
 
@@ -79,8 +80,27 @@ class CheckCudaTest(unittest.TestCase):
         self.assertEqual(hasty("LDG.E R2, [R4.64]", "ACQBULK", "STG.E [R4.64], R2", "EXIT"),
                          ["sm_90a: ForwardPass(bf16, 1, 0) reaches the memory 1 times before it waits for the pass before it"])
         self.assertEqual(hasty("LDG.E R2, [R4.64]", "EXIT"), ["sm_90a: ForwardPass(bf16, 1, 0) does not wait for the pass before it (no ACQBULK)"])
-        elsewhere = [code_of(FORWARD, "LDG.E R2, [R4.64]").replace("sm_90a", "sm_80"), code_of("run_elements", "LDG.E R2, [R4.64]")]
-        self.assertEqual([list(judge.hasty(sass.read(code))) for code in elsewhere], [[], []])
+        waits = code_of(FORWARD, "ACQBULK", "LDG.E R2, [R4.64]")
+        elsewhere = [code_of(FORWARD, "LDG.E R2, [R4.64]").replace("sm_90a", "sm_80"), waits + "\n" + code_of(ELEMENTS, "LDG.E R2, [R4.64]"), ""]
+        self.assertEqual([list(judge.hasty(sass.read(code))) for code in elsewhere], [[], [], []])
+
+    def test_passes_of_another_name_are_not_overlooked(self):
+        waits = code_of(FORWARD, "ACQBULK", "LDG.E R2, [R4.64]")
+        renamed = code_of(FORWARD.replace("8run_pass", "9begin_pass"), "LDG.E R2, [R4.64]")
+        unknown = ("sm_90a: ForwardPass(bf16, 1, 0) is neither a run_pass nor a run_elements: "
+                   "whether it must wait for the pass before it is not known")
+        self.assertEqual(list(judge.hasty(sass.read(waits + "\n" + renamed))), [unknown])
+        self.assertEqual(list(judge.hasty(sass.read(renamed))),
+                         ["sm_90a: no kernel is a run_pass: which passes wait for the one before is not known", unknown])
+        self.assertEqual(list(judge.hasty(sass.read(code_of(ELEMENTS, "LDG.E R2, [R4.64]")))),
+                         ["sm_90a: no kernel is a run_pass: which passes wait for the one before is not known"])
+
+    def test_the_names_that_are_looked_for_are_those_of_the_kernels(self):
+        sources = "\n".join(path.read_text() for path in sorted((ROOT / "src/weft/kernels/cuda").rglob("*")) if path.suffix in (".h", ".cu"))
+        for kernel in ("run_pass", "run_elements"):
+            self.assertRegex(sources, rf"__global__ void [^\n]* {kernel}\(")
+        for name in ("HotPass", "CarefulPass", "ForwardWalk", "QueryGradientWalk", "KeyGradientWalk", "HalfFormat", "Tf32Format"):
+            self.assertRegex(sources, rf"(?:struct|class) {name}\b")
 
     def test_what_runs_again_for_nan_may_spill(self):
         careful = FORWARD.replace("11ForwardPassI", "11CarefulPassINS1_11ForwardWalkI").replace("ELb0EEEEE", "ELb0EEEEEEE")

@@ -14,8 +14,9 @@ WGMMA = re.compile(r"7HotPassINS1_(?:11ForwardWalkINS1_10HalfFormatILb[01]EEELi\
 ONLY_HERE = re.compile(r"7HotPassINS1_(?:11ForwardWalkINS1_10HalfFormatILb[01]EEELi\d+ELb0E(?:Lb1E|Lb0ELb1E)|" + GRADIENTS + ")")
 # They run again what has a number that is not finite, and nothing else: they may spill.
 CAREFUL = re.compile(r"\dCarefulPass")
-# Passes of a call, which device_launcher.h lets begin before the one before is through.
+# Passes of a call, which device_launcher.h lets begin before the one before is through, and kernels that are launched without that.
 OF_A_CALL = re.compile(r"\drun_passI")
+ALONE = re.compile(r"\drun_elementsI")
 # A pass, and what it walks over, are named so in the mangled name of its kernel: a length, the name.
 PASS = re.compile(r"\d([A-Z][A-Za-z]*?(?:Pass|Walk))(?=I|E|$)")
 ARGUMENTS = re.compile(r"HalfFormatILb([01])|(Float32|Tf32)Format|L([ib])(\d+)E")
@@ -42,13 +43,19 @@ def offences(kernels, warnings, code, architectures):
 
 
 def hasty(code):
-    """Lines that name the kernels of sm_90a that do not wait for the pass before, or reach the memory before they do: results would be wrong now and then."""
-    for (name, architecture), counts in sorted(code.items()):
-        if architecture == "sm_90a" and OF_A_CALL.search(name):
-            if not sass.of_kind(counts, "wait"):
-                yield f"{architecture}: {label(name)} does not wait for the pass before it (no ACQBULK)"
-            elif counts["early"]:
-                yield f"{architecture}: {label(name)} reaches the memory {counts['early']} times before it waits for the pass before it"
+    """Lines that name the kernels of sm_90a that do not wait for the pass before, or reach the memory before they do: results would be wrong now and then.
+    Code in which no kernel has the name of a pass, and a kernel that has no name known here, are named too: nothing would be looked at."""
+    here = sorted((name, counts) for (name, architecture), counts in code.items() if architecture == "sm_90a")
+    if here and not any(OF_A_CALL.search(name) for name, _ in here):
+        yield "sm_90a: no kernel is a run_pass: which passes wait for the one before is not known"
+    for name, counts in here:
+        if not OF_A_CALL.search(name):
+            if not ALONE.search(name):
+                yield f"sm_90a: {label(name)} is neither a run_pass nor a run_elements: whether it must wait for the pass before it is not known"
+        elif not sass.of_kind(counts, "wait"):
+            yield f"sm_90a: {label(name)} does not wait for the pass before it (no ACQBULK)"
+        elif counts["early"]:
+            yield f"sm_90a: {label(name)} reaches the memory {counts['early']} times before it waits for the pass before it"
 
 
 def faults(name, architecture, compiled, counts):
