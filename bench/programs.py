@@ -47,6 +47,17 @@ def checked(options):
     return options
 
 
+def check_built(program):
+    """Ends the script where the benchmark program is not there, and warns where its library was built later: figures would be of two commits."""
+    path = pathlib.Path(program)
+    if not path.is_file():
+        raise SystemExit(f"there is no program {path}: run `cmake --preset release -DWEFT_BENCH=ON`, then `cmake --build --preset release --target {path.name}`")
+    library = path.resolve().parent.parent / "lib/libweft.so"
+    if library.is_file() and library.stat().st_mtime > path.stat().st_mtime:
+        print(f"warning: {library} was built after {path}, which opens it: run `cmake --build --preset release --target {path.name}`, "
+              "or say that the program is older", file=sys.stderr)
+
+
 def table_cell(expression):
     """An expression as a cell of a Markdown table, where | alone would begin the next cell."""
     return "`" + expression.replace("|", "\\|") + "`"

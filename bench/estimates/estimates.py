@@ -46,6 +46,7 @@ def print_table(found, scale):
 
 def main():
     chosen = options()
+    programs.check_built(chosen.program)
     print("machine:", programs.machine(), flush=True)
     for scale in chosen.scales:
         found = errors(chosen, scale)

@@ -9,6 +9,7 @@ peak of resident memory, which for a peer includes its Python.
 
     bench/generation/generation.py --peer-python PYTHON [--cases marian-greedy gpt2-32 ...] [--weights float32 bfloat16 int8]
 
+The program is built where CMake is told -DWEFT_BENCH=ON, as by `scripts/bench`; a build of the tree alone leaves it out.
 PYTHON needs ctranslate2, torch and transformers; without --peer-python Weft runs alone, and the cases of GPT-2, whose weights
 transformers makes, cannot run. Run it on a machine that does nothing else.
 """
@@ -66,7 +67,7 @@ def options():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     build = programs.ROOT / "build/release/bin"
     parser.add_argument("--weft", default=os.environ.get("WEFT_BINARY", build / "weft"), help="the weft program, which makes the weights")
-    parser.add_argument("--bench", default=build / "bench_generation", help="the program that is timed (a build with -DWEFT_BENCH=ON)")
+    parser.add_argument("--bench", default=build / "bench_generation", help="the program that is timed, of a build with -DWEFT_BENCH=ON")
     parser.add_argument("--peer-python", default=os.environ.get("WEFT_PEER_PYTHON"), help="a Python that has ctranslate2, torch and transformers")
     parser.add_argument("--cases", nargs="+", choices=CASES, help="what to measure (default: every case that can run)")
     parser.add_argument("--weights", nargs="+", choices=["float32", "bfloat16", "int8"], default=["float32"],
@@ -192,6 +193,7 @@ def summary(case, name, turns, weft_seconds, weft_peak, differing):
 
 def main():
     chosen = options()
+    programs.check_built(chosen.bench)
     print("machine:", programs.machine(), flush=True)
     with tempfile.TemporaryDirectory() as temporary:
         folder = chosen.folder or pathlib.Path(temporary)

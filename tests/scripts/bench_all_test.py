@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What bench/all keeps of runs and says of them: no program is started."""
+"""What bench/all keeps of runs and says of them, and what benchmarks say of a program that is not built: no program is started."""
+import contextlib
+import io
 import os
 import pathlib
 import sys
@@ -12,6 +14,7 @@ from xml.etree import ElementTree
 
 ROOT = pathlib.Path(os.environ.get("WEFT_SOURCE_DIR", pathlib.Path(__file__).resolve().parents[2]))
 sys.path.insert(0, str(ROOT / "bench"))
+import programs  # noqa: E402
 from headline import chart, figures, kept, long_texts  # noqa: E402
 
 TIME = figures.Figure("time of a model", "s", False, lambda context: 2.0)
@@ -26,6 +29,22 @@ class BenchAllTest(unittest.TestCase):
     def setUp(self):
         self.folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
         self.enterContext(mock.patch.object(kept, "commit", lambda: "0123456789"))
+
+    def test_a_program_that_is_not_built_or_older_than_its_library_is_named(self):
+        program, library = self.folder / "bin/bench_generation", self.folder / "lib/libweft.so"
+        with self.assertRaisesRegex(SystemExit, "there is no program .*bench_generation: .*-DWEFT_BENCH=ON.*--target bench_generation"):
+            programs.check_built(program)
+        for path, modified in ((program, 2000), (library, 1000)):
+            path.parent.mkdir()
+            path.touch()
+            os.utime(path, (modified, modified))
+        said = io.StringIO()
+        with contextlib.redirect_stderr(said):
+            programs.check_built(program)
+            self.assertEqual(said.getvalue(), "")
+            os.utime(library, (3000, 3000))
+            programs.check_built(str(program))
+        self.assertRegex(said.getvalue(), "^warning: .*libweft.so was built after .*bench_generation, which opens it: .*\n$")
 
     def test_runs_are_kept_and_compared_with_the_best(self):
         for time, rate in ((2.0, 90.0), (1.0, 100.0), (3.0, 80.0)):
