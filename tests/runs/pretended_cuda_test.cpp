@@ -34,6 +34,7 @@
 #include "weft/attention/devices/brought_home.h"
 #include "weft/attention/devices/device.h"
 #include "weft/attention/devices/device_work.h"
+#include "weft/attention/devices/placed.h"
 #include "weft/bench/attention_bench.h"
 #include "weft/bench/mechanism_bench.h"
 #include "weft/core/files.h"
@@ -147,6 +148,28 @@ TEST(PretendedCuda, OnlyLargeResultsComeHomeByPinnedMemory) {
   EXPECT_TRUE(found.is_contiguous() && found.equal(turned.cpu().to(at::kDouble)));
   const at::Tensor nothing = attention::brought_home(at::empty({0, 7}).to(kPretended), at::kFloat);
   EXPECT_EQ(nothing.sizes(), (at::IntArrayRef{0, 7}));
+}
+
+// What is sent and not waited for goes by pinned memory: a GPU may read other memory when its owner has changed it.
+TEST(PretendedCuda, WhatIsSentMayChangeBehindTheCall) {
+  const at::Tensor here = at::arange(12.0F).view({3, 4}).transpose(0, 1);
+  EXPECT_ANY_THROW(here.to(kPretended, at::kFloat, /*non_blocking=*/true));
+  const std::int64_t pinned = pretended_pinned_bytes();
+  const std::int64_t waits = pretended_operator_counts()["wait"];
+  const at::Tensor there = attention::placed(here, kPretended);
+  EXPECT_EQ(pretended_pinned_bytes() - pinned, 48);
+  const at::Tensor row = attention::placed(here[2].expand({5, 3}), kPretended);
+  const at::Tensor nothing = attention::placed(at::empty({0, 7}), kPretended);
+  EXPECT_EQ(pretended_operator_counts()["wait"], waits);
+  EXPECT_TRUE(there.is_cuda() && there.cpu().equal(here));
+  EXPECT_TRUE(row.cpu().equal(here[2].expand({5, 3})));
+  EXPECT_EQ(nothing.sizes(), (at::IntArrayRef{0, 7}));
+  EXPECT_TRUE(attention::placed(there, kPretended).is_same(there));
+  EXPECT_FALSE(attention::placed({}, kPretended).defined());
+  EXPECT_TRUE(attention::placed(there, at::kCPU).equal(here));
+  const at::Tensor learned = at::ones({3}).set_requires_grad(true);
+  attention::placed(learned, kPretended).sum().backward();
+  EXPECT_TRUE(learned.grad().equal(at::ones({3})));
 }
 
 // A GPU multiplies rows of zeros beside a vocabulary that is no multiple of 8: their scores of 0 are never the best.

@@ -30,6 +30,8 @@
 #include <utility>
 #include <vector>
 
+#include "support/layers/pretended_pinned.h"
+
 namespace weft::test {
 namespace {
 
@@ -287,7 +289,6 @@ class Aliases {
 };
 
 std::atomic<std::int64_t> operators{0};
-std::atomic<std::int64_t> pinned_bytes{0};
 
 std::mutex counts_mutex;
 std::map<std::string, std::int64_t> counts;
@@ -362,25 +363,15 @@ at::Tensor empty_strided(c10::SymIntArrayRef sizes, c10::SymIntArrayRef strides,
 // The one operator that both sides may meet in.
 at::Tensor& copy(at::Tensor& to, const at::Tensor& from, bool non_blocking) {
   count(to.device() == from.device() || (from.is_cpu() && non_blocking) ? "aten::copy_" : "wait");
+  if (from.is_cpu() && non_blocking && from.nbytes() > 0 && !PinnedMemory::only().holds(from.const_data_ptr())) {
+    throw std::runtime_error("the pretended GPU may read memory that is not pinned after the call: wait for the copy");
+  }
   Aliases aliases("copy_");
   const at::AutoDispatchBelowADInplaceOrView below;
   at::Tensor readable = to.is_cuda() ? aliases.of(to) : to;
   readable.copy_(from.is_cuda() ? aliases.of(from) : from);
   return to;
 }
-
-/// Memory of the CPU that a GPU would write to at once, counted.
-class PinnedMemory : public c10::Allocator {
- public:
-  c10::DataPtr allocate(std::size_t bytes) override {
-    pinned_bytes += static_cast<std::int64_t>(bytes);
-    return c10::GetCPUAllocator()->allocate(bytes);
-  }
-  c10::DeleterFnPtr raw_deleter() const override { return c10::GetCPUAllocator()->raw_deleter(); }
-  void copy_data(void* to, const void* from, std::size_t bytes) const override {
-    c10::GetCPUAllocator()->copy_data(to, from, bytes);
-  }
-};
 
 // The CPU has it not: products of 16-bit numbers whose result is their sums.
 at::Tensor summed_mm(const at::Tensor& a, const at::Tensor& b, at::ScalarType dtype) {
@@ -399,10 +390,7 @@ class PretendedHooks : public at::CUDAHooksInterface {
   bool hasCUDA() const override { return true; }
   bool hasPrimaryContext(c10::DeviceIndex /*device*/) const override { return true; }
   bool isPinnedPtr(const void* /*data*/) const override { return false; }
-  c10::Allocator* getPinnedMemoryAllocator() const override {
-    static PinnedMemory memory;
-    return &memory;
-  }
+  c10::Allocator* getPinnedMemoryAllocator() const override { return &PinnedMemory::only(); }
   int getNumGPUs() const override { return 1; }
   c10::DeviceIndex deviceCount() const override { return 1; }
   c10::DeviceIndex current_device() const override { return 0; }
@@ -454,7 +442,7 @@ c10::Device pretended_cuda() {
 
 std::int64_t pretended_operators() noexcept { return operators; }
 
-std::int64_t pretended_pinned_bytes() noexcept { return pinned_bytes; }
+std::int64_t pretended_pinned_bytes() noexcept { return PinnedMemory::only().asked(); }
 
 std::map<std::string, std::int64_t> pretended_operator_counts() {
   const std::scoped_lock lock(counts_mutex);

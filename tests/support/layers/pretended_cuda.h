@@ -20,7 +20,8 @@ c10::Device pretended_cuda();
 
 /// Operators that were computed for the device so far.
 std::int64_t pretended_operators() noexcept;
-/// Bytes of memory of the CPU that LibTorch asked for as pinned so far. It is memory as any other.
+/// Bytes of memory of the CPU that LibTorch asked for as pinned so far. Other memory must be waited for when it is
+/// copied to the device: an operator that does not throws.
 std::int64_t pretended_pinned_bytes() noexcept;
 
 /// The operators so far by name ("aten::add.out"). What the host of a GPU waits for is a "wait": copies to the CPU,

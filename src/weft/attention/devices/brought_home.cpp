@@ -8,13 +8,12 @@
 #include <cstdint>
 
 #include "weft/attention/devices/device_work.h"
+#include "weft/attention/devices/pinned.h"
 
 namespace weft::attention {
 namespace {
 
 constexpr std::int64_t kFewestPinnedBytes = std::int64_t{1} << 20;
-// LibTorch pins powers of two: of what is larger nobody wants a second copy.
-constexpr std::int64_t kMostPinnedBytes = std::int64_t{256} << 20;
 
 }  // namespace
 
@@ -23,8 +22,7 @@ at::Tensor brought_home(const at::Tensor& tensor, at::ScalarType dtype) {
   if (!has_own_memory(tensor.device()) || bytes < kFewestPinnedBytes || bytes > kMostPinnedBytes) {
     return tensor.to(at::kCPU, dtype).contiguous();
   }
-  const at::TensorOptions pinned = at::TensorOptions(tensor.scalar_type()).device(at::kCPU).pinned_memory(true);
-  const at::Tensor bridge = at::empty(tensor.sizes(), pinned);
+  const at::Tensor bridge = pinned_like(tensor);
   bridge.copy_(tensor);  // waits
   const at::Tensor result = at::empty(tensor.sizes(), at::TensorOptions(dtype).device(at::kCPU));
   return result.copy_(bridge);

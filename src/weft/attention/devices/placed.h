@@ -16,13 +16,9 @@ inline c10::Device device_of(const torch::nn::Module& module) {
   return parameters.empty() ? c10::Device(c10::kCPU) : parameters.front().device();
 }
 
-/// `tensor` on `device`: itself where it is there, undefined where it is undefined. What goes to a GPU is not waited
-/// for: CUDA has read memory that is not pinned when the call returns, and LibTorch keeps what is. What comes from
-/// there is.
-inline at::Tensor placed(const at::Tensor& tensor, c10::Device device) {
-  return tensor.defined() && tensor.device() != device
-             ? tensor.to(device, tensor.scalar_type(), /*non_blocking=*/!has_own_memory(tensor.device()))
-             : tensor;
-}
+/// `tensor` on `device`: itself where it is there, undefined where it is undefined; differentiable. What goes to a GPU
+/// is not waited for, up to kMostPinnedBytes (pinned.h), and `tensor` may change as soon as the call returns. What is
+/// larger, and what comes from a GPU, is waited for.
+at::Tensor placed(const at::Tensor& tensor, c10::Device device);
 
 }  // namespace weft::attention
