@@ -26,7 +26,7 @@ PictureTokens::PictureTokens(const std::vector<std::string>& paths, std::int64_t
     readers::Picture picture;
     while (pictures_ * shape_.bytes() < most && reader.next(picture)) {
       readers::check_same_shape(list, shape_, file, picture.shape);
-      scratch_.write_all(picture.bytes.data(), picture.bytes.size());
+      write_scratch(scratch_, picture.bytes.data(), picture.bytes.size());
       ++pictures_;
     }
     bar.update(++files);

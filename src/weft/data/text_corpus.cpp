@@ -93,7 +93,7 @@ void TextCorpus::add_sound(const std::vector<std::string>& paths, bool first_cha
     for (std::int64_t done = 0; done < count; done += std::ssize(piece)) {
       piece.resize(std::min(kUnpackedAtOnce, static_cast<std::size_t>(count - done)));
       wav.read(done, std::ssize(piece), piece.data());
-      scratch_.write_all(piece.data(), piece.size());
+      write_scratch(scratch_, piece.data(), piece.size());
     }
     if (count > 0) {
       files_.push_back({path, bytes_, count, unpacked_});
@@ -133,7 +133,7 @@ std::int64_t TextCorpus::unpack(readers::ByteSource& source) {
   for (std::size_t got = 1; got > 0 && unpacked_ - before < room;) {
     got = source.read(piece.data(), piece.size());
     got = std::min(got, static_cast<std::size_t>(room - (unpacked_ - before)));
-    scratch_.write_all(piece.data(), got);
+    write_scratch(scratch_, piece.data(), got);
     unpacked_ += static_cast<std::int64_t>(got);
     bar.update(static_cast<double>(unpacked_ - before));
   }

@@ -6,7 +6,6 @@
 #include <array>
 #include <chrono>
 #include <cmath>
-#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <string>
@@ -15,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "weft/core/disk/scratch_file.h"
 #include "weft/core/environment.h"
 #include "weft/core/error.h"
 #include "weft/core/files.h"
@@ -48,21 +48,10 @@ static_assert(sizeof(Header) == 88, "no padding: the header is written as it lie
 
 // The tokeniser's files by name. Their folder is gone before the text is read.
 std::map<std::string, std::string> files_of(const text::Tokenizer& tokenizer) {
-  struct Folder {
-    std::string path;
-    ~Folder() {
-      std::error_code ignored;
-      fs::remove_all(path, ignored);
-    }
-  };
-  std::string name = (temporary_directory() / "weft-tokenizer-XXXXXX").string();
-  if (::mkdtemp(name.data()) == nullptr) {
-    fail_io("write", name, errno);
-  }
-  const Folder folder{name};
-  tokenizer.save(folder.path);
+  const TemporaryFolder folder("tokenizer");
+  with_temporary_folder([&] { tokenizer.save(folder.path()); });
   std::map<std::string, std::string> files;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder.path)) {
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder.path())) {
     files.emplace(entry.path().filename().string(), read_file(entry.path()));
   }
   return files;

@@ -52,7 +52,7 @@ class EncodedTokens final : public TokenSource {
   void append(const std::vector<std::int64_t>& ids) {
     // No vocabulary has 2^31 entries.
     const std::vector<std::int32_t> narrow(ids.begin(), ids.end());
-    stored_.file.write_all(narrow.data(), narrow.size() * sizeof(std::int32_t));
+    write_scratch(stored_.file, narrow.data(), narrow.size() * sizeof(std::int32_t));
     digest_.add(narrow.data(), narrow.size() * sizeof(std::int32_t));
     stored_.size += static_cast<std::int64_t>(ids.size());
   }

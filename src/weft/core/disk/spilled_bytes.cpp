@@ -26,7 +26,7 @@ void SpilledBytes::append(const void* data, std::size_t bytes) {
   if (file_.number() < 0) {
     file_ = scratch_file(content_);
   }
-  file_.write_all(back_.data(), back_.size());
+  write_scratch(file_, back_.data(), back_.size());
   in_file_ += back_.size();
   back_.clear();
 }

@@ -24,7 +24,7 @@ class SpilledBytes {
   explicit SpilledBytes(std::string content, std::size_t most_in_memory = kMostInMemory)
       : content_(std::move(content)), most_in_memory_(most_in_memory) {}
 
-  /// Errors: kIo where the file cannot be made or the disk is full.
+  /// Errors: kIo where the file cannot be made or the disk is full, naming the folder and TMPDIR.
   void append(const void* data, std::size_t bytes);
   std::uint64_t size() const noexcept { return front_.size() + in_file_ + back_.size(); }
   /// The bytes from `place` on, all of which were appended. Errors: kIo.

@@ -2,47 +2,17 @@
 // A tokeniser is read from a folder: the new one lies in a temporary one until the first checkpoint holds it.
 #include "weft/fine_tuning/pairs/joint_vocabulary.h"
 
-#include <cerrno>
-#include <cstdlib>
-#include <filesystem>
 #include <string>
-#include <system_error>
 
-#include "weft/core/environment.h"
+#include "weft/core/disk/scratch_file.h"
 #include "weft/core/error.h"
 #include "weft/core/progress.h"
-#include "weft/core/quote.h"
 #include "weft/fine_tuning/denoising/denoiser.h"
 #include "weft/formats/config_json.h"
 #include "weft/text/train_tokenizer.h"
 
 namespace weft::fine_tuning {
 namespace {
-
-namespace fs = std::filesystem;
-
-/// Removed with what lies in it.
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::string name = (temporary_directory() / "weft-vocabulary-XXXXXX").string();
-    if (::mkdtemp(name.data()) == nullptr) {
-      fail(ErrorKind::kIo, "cannot make the folder ", quote(name, 4096), ": ",
-           std::error_code(errno, std::generic_category()).message());
-    }
-    path_ = name;
-  }
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  const fs::path& path() const noexcept { return path_; }
-
- private:
-  fs::path path_;
-};
 
 constexpr std::int64_t kSmallest = 261;  // special tokens and bytes
 
@@ -83,9 +53,11 @@ std::shared_ptr<const text::HuggingFaceTokenizer> learn_joint_vocabulary(const P
   training.vocabulary_size = config.vocabulary_size - (sentinels ? kSentinels : 0);
   require(!sentinels || training.vocabulary_size >= kSmallest, "vocabulary_size: with the ", kSentinels,
           " sentinels of spans it must be at least ", kSmallest + kSentinels, ", found ", config.vocabulary_size);
-  const TemporaryFolder folder;
+  const TemporaryFolder folder("vocabulary");
   const std::string learned = text::train_tokenizer(training, next);
-  text::write_trained_tokenizer(folder.path() / "tokenizer", sentinels ? with_sentinels(learned) : learned);
+  with_temporary_folder([&] {
+    text::write_trained_tokenizer(folder.path() / "tokenizer", sentinels ? with_sentinels(learned) : learned);
+  });
   return std::make_shared<text::HuggingFaceTokenizer>(folder.path() / "tokenizer");
 }
 

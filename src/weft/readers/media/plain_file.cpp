@@ -19,7 +19,7 @@ Descriptor open_plain(const std::filesystem::path& path) {
   std::vector<char> piece(kBytesAtOnce);
   for (std::size_t got = 1; got > 0;) {
     got = source.read(piece.data(), piece.size());
-    plain.write_all(piece.data(), got);
+    write_scratch(plain, piece.data(), got);
   }
   return plain;
 }
