@@ -135,6 +135,25 @@ TEST_F(AccountOfADirectory, AGpuKeepsNoPackedWeightsButLayouts) {
   EXPECT_EQ(account.total(), account.weights + account.layouts + account.work);
 }
 
+// Those of a run that learned in bfloat16 stay float32, and a GPU keeps them rounded too.
+TEST_F(AccountOfADirectory, AGpuKeepsFloat32WeightsThatAreMultipliedInBfloat16Twice) {
+  write_file_atomically(folder_ / "bert/training.json", R"({"weft_version": "0", "dtype": "bfloat16"})");
+  const MemoryAccount run = account("run", {.on_gpu = true});
+  EXPECT_EQ(run.weights, 4 * model_->parameter_count());
+  EXPECT_EQ(run.packed, run.weights / 2);
+  EXPECT_EQ(run.total(), run.weights + run.packed + run.layouts + run.work);
+  EXPECT_NE(account_line(run).find(", rounded "), std::string::npos) << account_line(run);
+  EXPECT_EQ(account("run", {}).packed, run.weights) << "a CPU packs all";
+  EXPECT_EQ(account("float32", {.on_gpu = true}).packed, 0);
+  EXPECT_EQ(account("bfloat16", {.on_gpu = true}).packed, 0);
+  const MemoryAccount int8 = memory_account("small", checkpoint::open_model(folder_ / "bert"),
+                                            {.dtype = "run", .weights = "int8"}, {.on_gpu = true});
+  EXPECT_EQ(int8.packed, 0);
+  expect_error(ErrorKind::kUnsupported, {" of the same rounded to bfloat16, "},
+               [&] { check_device_accounts({run}, {}, "cuda:0", run.total() - 1); });
+  check_device_accounts({run}, {}, "cuda:0", run.total());
+}
+
 TEST_F(AccountOfADirectory, OfInt8DirectoriesOnlyCodesAreBytes) {
   checkpoint::convert_directory(
       {.directory = (folder_ / "bert").string(), .out = (folder_ / "int8").string(), .given = {{"weights", "int8"}}});

@@ -165,10 +165,19 @@ using CountWork = Work (*)(const checkpoint::Facts& model, const checkpoint::Ope
 constexpr std::array kWorks{Way<CountWork>{Ability::kWrite, writing_work}, Way<CountWork>{Ability::kRead, reading_work},
                             Way<CountWork>{Ability::kContinue, continuing_work}};
 
-std::int64_t element_bytes_of(Ability way, const checkpoint::OpenedModel& directory,
-                              const tasks::EncoderRunConfig& config) {
+tasks::EncoderSettings settings_of(Ability way, const checkpoint::OpenedModel& directory,
+                                   const tasks::EncoderRunConfig& config) {
   const auto settings = way == Ability::kContinue ? tasks::decoder_settings : tasks::encoder_settings;
-  return settings(config, directory.path()).dtype == at::kBFloat16 ? 2 : kFloat;
+  return settings(config, directory.path());
+}
+
+// A second form of `weights` bytes. On a GPU a layer keeps those of float32 as it multiplies them, where that is
+// bfloat16 (layers/replay/kept_operands.h).
+std::int64_t second_form(std::int64_t weights, const tasks::EncoderSettings& settings, bool on_gpu) {
+  if (!on_gpu) {
+    return weights;
+  }
+  return settings.dtype == at::kFloat && product_type(settings) == at::kBFloat16 ? weights / 2 : 0;
 }
 
 [[noreturn]] void refuse(const MemoryAccount& account, std::int64_t before, std::int64_t all, const std::string& what,
@@ -207,15 +216,16 @@ MemoryAccount memory_account(const std::string& name, const checkpoint::OpenedMo
                              const tasks::EncoderRunConfig& config, const AccountLimits& limits) {
   const auto& [ability, count_work] = first_way(directory, kWorks);
   const checkpoint::Facts facts = directory.facts(ability);
-  const std::int64_t element_bytes = element_bytes_of(ability, directory, config);
+  const tasks::EncoderSettings settings = settings_of(ability, directory, config);
+  const std::int64_t element_bytes = settings.dtype == at::kBFloat16 ? 2 : kFloat;
   const bool int8 = config.weights == "int8" || directory.computes_int8();
   const Matrices matrices = directory.holds_int8() ? Matrices::kAre : int8 ? Matrices::kBecome : Matrices::kStay;
   const FileSizes sizes = sizes_of_files(directory.path(), element_bytes, matrices);
   const Work work = count_work(facts, directory, limits, element_bytes);
   return {.model = name,
           .weights = sizes.weights + sizes_of_modules(directory.root()),
-          .packed = int8 || limits.on_gpu ? 0 : sizes.weights,  // codes lie as products read them
-          .work = std::max(work.bytes, sizes.largest),          // a tensor is read before it is converted
+          .packed = int8 ? 0 : second_form(sizes.weights, settings, limits.on_gpu),  // codes lie as products read them
+          .work = std::max(work.bytes, sizes.largest),  // a tensor is read before it is converted
           .how = work.how,
           .layouts = limits.on_gpu ? layout_bytes(facts, limits) : 0};
 }
@@ -226,7 +236,8 @@ formats::Json account_json(const MemoryAccount& account) {
 }
 
 std::string account_line(const MemoryAccount& account) {
-  const std::string beside = account.layouts > 0 ? concat(", layouts ", memory_text(account.layouts))
+  const std::string rounded = account.packed > 0 ? concat(", rounded ", memory_text(account.packed)) : "";
+  const std::string beside = account.layouts > 0 ? concat(rounded, ", layouts ", memory_text(account.layouts))
                                                  : concat(", their packed form ", memory_text(account.packed));
   return concat(account.model, ": up to ", memory_text(account.total()), " of memory: weights ",
                 memory_text(account.weights), beside, ", work ", memory_text(account.work), " (", account.how, ")");
@@ -281,9 +292,11 @@ void check_device_accounts(const std::vector<MemoryAccount>& accounts, const Acc
     if (all > (is_limited ? limits.limit : free)) {
       const std::string room = is_limited ? concat(option("max_memory"), " is ", memory_text(limits.limit))
                                           : concat(device, " has ", memory_text(free), " free");
+      const std::string rounded =
+          account.packed > 0 ? concat(memory_text(account.packed), " of the same rounded to bfloat16, ") : "";
       throw Error(ErrorKind::kUnsupported,
                   concat("weft serve: the model ", quote(account.model), " needs up to ", memory_text(account.total()),
-                         " of ", device, " (", memory_text(account.weights), " of weights, ",
+                         " of ", device, " (", memory_text(account.weights), " of weights, ", rounded,
                          memory_text(account.layouts), " of layouts, ", memory_text(account.work), " of work for ",
                          account.how, "), which with the models before it makes ", memory_text(all), "; ", room),
                   concat("serve fewer models, or take less work at once: ", option("max_batch_texts"), ", ",

@@ -52,7 +52,8 @@ std::int64_t written_together(const checkpoint::Facts& decoder, std::int64_t tex
 struct MemoryAccount {
   std::string model;
   std::int64_t weights = 0;  ///< as they will lie in memory, in the element type of the run
-  std::int64_t packed = 0;   ///< a second form of the weights, which products of few rows keep; none on a GPU
+  std::int64_t packed = 0;   ///< a second form of the weights, which products of few rows keep; on a GPU those of
+                             ///< float32 in bfloat16, where they are multiplied in that
   std::int64_t work = 0;     ///< while the largest batch, or the longest text, is computed
   std::string how;           ///< what `work` is counted for: "32 texts, together 16,384 tokens at most"
   std::int64_t layouts = 0;  ///< on a GPU the copies of the layouts of all layers
