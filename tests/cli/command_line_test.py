@@ -37,7 +37,19 @@ class HelpTest(Case):
         for words in ([], ["train"], ["pattern", "show"], ["train", "--task", "classify"]):
             process = weft("help", *words)
             self.assertEqual((process.returncode, process.stderr, process.stdout), (0, "", weft(*words, "--help").stdout), words)
-        self.assert_fails(weft("help", "trainn"), 2, "'trainn'", "did you mean train?")
+        self.assertEqual(weft("help", "help").stdout, weft("--help").stdout)
+        self.assertEqual(weft("--help-all", "help", "data").stdout, weft("data", "--help-all").stdout)
+
+    def test_help_of_what_is_no_command_names_it(self):
+        for words, wrong, near in ((["trainn"], "trainn", "train"), (["trainn", "--task", "classify"], "trainn", "train"),
+                                   (["data", "treees"], "treees", "trees"), (["bench", "atention"], "atention", "attention"),
+                                   (["pattern", "shw", "full"], "shw", "show")):
+            for asked in (["help", *words], [*words, "--help"], ["--help", *words], [*words, "--help-all"]):
+                self.assert_fails(weft(*asked), 2, f"has no command '{wrong}'", f"did you mean {near}?")
+        self.assert_fails(weft("--nosuch", "word", "--help"), 2, "weft has no flag --nosuch")
+        # Flags alone, and arguments of a command that has no others below it, are not in the way of its help.
+        for words in (["--nosuch"], ["pattern", "--nosuch"], ["train", "word"], ["pattern", "show", "one", "two"]):
+            self.assertEqual(weft(*words, "--help").returncode, 0, words)
 
     def test_help_begins_with_what_a_first_run_needs(self):
         usual = weft("train", "--help").stdout

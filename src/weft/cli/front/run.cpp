@@ -113,39 +113,41 @@ std::vector<std::string> flag_names(const CLI::App& app) {
   throw UsageError(command_path(command) + ": " + message, "see " + command_path(command) + " --help");
 }
 
-/// The first two arguments that are no flags: the program itself has no flag with a value.
-struct NamedCommand {
-  std::string_view name;
+/// What is parsed, and the first two arguments of it that are no flags: the program itself has no flag with a value.
+struct SpokenWords {
+  std::vector<char*> arguments;
+  std::string_view command;
   std::string_view below;
 };
 
-NamedCommand named_command(int count, char** arguments) {
-  NamedCommand named;
-  for (int i = 1; i < count && named.below.empty(); ++i) {
-    if (!std::string_view(arguments[i]).starts_with('-')) {
-      (named.name.empty() ? named.name : named.below) = arguments[i];
-    }
-  }
-  return named;
-}
-
-/// The arguments; `help COMMAND` is `COMMAND --help`, as many programs have it.
-std::vector<char*> spoken_arguments(int count, char** arguments) {
+/// `help COMMAND` is `COMMAND --help`, as many programs have it.
+SpokenWords spoken_words(int count, char** arguments) {
   static char flag[] = "--help";
-  std::vector<char*> words(arguments, arguments + count);
-  if (words.size() > 1 && std::string_view(words[1]) == "help") {
-    words.erase(words.begin() + 1);
-    words.push_back(flag);
+  SpokenWords words{.arguments = {arguments, arguments + count}, .command = {}, .below = {}};
+  const auto is_word = [](std::string_view argument) { return !argument.starts_with('-'); };
+  const auto first = [&] { return std::find_if(words.arguments.begin() + 1, words.arguments.end(), is_word); };
+  if (count == 0) {
+    return words;
+  }
+  for (auto word = first(); word != words.arguments.end() && std::string_view(*word) == "help"; word = first()) {
+    *word = flag;
+    std::rotate(word, word + 1, words.arguments.end());
+  }
+  for (auto word = first(); word != words.arguments.end() && words.below.empty(); ++word) {
+    if (is_word(*word)) {
+      (words.command.empty() ? words.command : words.below) = *word;
+    }
   }
   return words;
 }
 
-/// Refuses `weft help WORD` where WORD is no command: CLI11 would print the program's help and not say so.
-void check_helped(const CLI::App& app, int count, char** arguments, std::string_view named) {
-  const bool is_asked = count > 1 && std::string_view(arguments[1]) == "help";
-  const std::vector<std::string> names = command_names(app);
-  if (is_asked && !named.empty() && std::find(names.begin(), names.end(), named) == names.end()) {
-    fail_on_extra(app, std::string(named));
+/// Refuses to print help of a command that is not there: CLI11 would print that of the one above it.
+void check_helped(const CLI::App& app) {
+  const std::vector<std::string> extra = app.remaining(true);
+  const bool has_word =
+      std::any_of(extra.begin(), extra.end(), [](const auto& word) { return !word.starts_with('-'); });
+  if (has_word && !command_names(current(app)).empty()) {
+    fail_on_extra(app, extra.front());
   }
 }
 
@@ -158,18 +160,18 @@ void add_spans(CLI::App& app) {
 
 /// Adds every command: `named` whole, and those that libweft would have to be opened for only with their names, unless
 /// `named` describes them all.
-void add_commands(CLI::App& app, const NamedCommand& named) {
-  const bool all = named.name == "completion" || named.name == "manual";
+void add_commands(CLI::App& app, const SpokenWords& named) {
+  const bool all = named.command == "completion" || named.command == "manual";
   for (const Command& command : commands()) {
     if (command.add != nullptr) {
       command.add(app);
-    } else if (command.name != named.name && !all) {
+    } else if (command.name != named.command && !all) {
       list_command(app, std::string(command.name));
     } else if (!tensor_part().add(app, command.name)) {
       fail(ErrorKind::kUnsupported, "libweft has no command ", command.name, ": program and library differ in version");
     }
   }
-  if (all || (named.name == "pattern" && named.below == kSpansName)) {
+  if (all || (named.command == "pattern" && named.below == kSpansName)) {
     add_spans(app);
   }
 }
@@ -180,8 +182,9 @@ std::string build_facts() {
                 cpu_description(), "\n");
 }
 
-void parse(CLI::App& app, int count, char** arguments) {
-  std::vector<std::string> marked = marked_arguments(count, arguments);
+void parse(CLI::App& app, SpokenWords& words) {
+  const int count = static_cast<int>(words.arguments.size());
+  std::vector<std::string> marked = marked_arguments(count, words.arguments.data());
   std::vector<char*> pointers;
   pointers.reserve(marked.size());
   for (std::string& argument : marked) {
@@ -190,8 +193,10 @@ void parse(CLI::App& app, int count, char** arguments) {
   try {
     app.parse(count, pointers.data());
   } catch (const CLI::CallForHelp&) {
+    check_helped(app);
     std::cout << app.help();
   } catch (const CLI::CallForAllHelp&) {
+    check_helped(app);
     std::cout << app.help("", CLI::AppFormatMode::All);
   } catch (const CLI::CallForVersion&) {
     std::cout << build_facts();
@@ -212,8 +217,7 @@ void parse(CLI::App& app, int count, char** arguments) {
 }  // namespace
 
 int run(int count, char** arguments) {
-  std::vector<char*> words = spoken_arguments(count, arguments);
-  const int spoken = static_cast<int>(words.size());
+  SpokenWords words = spoken_words(count, arguments);
   name_options_as_flags();
   const VisibleOutput visible;
   try {
@@ -225,9 +229,7 @@ int run(int count, char** arguments) {
     app.set_version_flag("--version", std::string(kVersion), "print the version");
     forget_model_arguments();
     forget_flags();
-    const NamedCommand named = named_command(spoken, words.data());
-    add_commands(app, named);
-    check_helped(app, count, arguments, named.name);
+    add_commands(app, words);
     say_flags_in_help(app);
     app.parse_complete_callback([] {
       kernels::check_forced_isa();
@@ -235,7 +237,7 @@ int run(int count, char** arguments) {
     });
     app.require_subcommand(1);
     unmark_values(app);
-    parse(app, spoken, words.data());
+    parse(app, words);
     return 0;
   } catch (const std::exception& failure) {
     return report(failure);
