@@ -13,7 +13,7 @@ at::Tensor placed(const at::Tensor& tensor, c10::Device device) {
     return tensor;
   }
   const auto bytes = static_cast<std::int64_t>(tensor.nbytes());
-  if (has_own_memory(tensor.device()) || !device.is_cuda() || bytes > kMostPinnedBytes) {
+  if (has_own_memory(tensor.device()) || !has_own_memory(device) || bytes > kMostPinnedBytes) {
     return tensor.to(device, tensor.scalar_type());
   }
   return pinned_like(tensor).copy_(tensor).to(device, tensor.scalar_type(), /*non_blocking=*/true);
