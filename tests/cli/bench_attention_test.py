@@ -9,6 +9,7 @@ SMALL = ["bench", "attention", "--length", "300", "--heads", "2", "--head-dim", 
 KEYS = {
     "isa", "threads", "dtype", "pattern", "length", "density", "edges", "slots", "forward_ms", "dense_forward_ms",
     "forward_backward_ms", "dense_forward_backward_ms", "gflops", "gemm_gflops", "workspace_bytes", "max_abs_error",
+    "forward_bytes", "dense_forward_bytes", "forward_backward_bytes", "dense_forward_backward_bytes",
 }  # fmt: skip
 
 
@@ -34,6 +35,24 @@ class BenchAttention(Case):
         self.assertIsNone(result["dense_forward_backward_ms"])
         self.assertEqual(result["dtype"], "bfloat16")
         self.assertEqual(result["yardstick_dtype"] == "bfloat16", weft_json("version")["fast_bfloat16"])
+
+    def test_attention_that_stores_its_scores(self):
+        result = weft_json(*SMALL, "--pattern", "window(9)", "--stored-scores", "--backward", "--rounds", "1")
+        output, scores = 4 * 2 * 300 * 16, 4 * 2 * 300 * 300
+        for kind in ("", "dense_"):
+            self.assertGreaterEqual(result[f"{kind}forward_bytes"], output)
+            self.assertLess(result[f"{kind}forward_bytes"], scores, kind)
+        self.assertGreaterEqual(result["stored_forward_bytes"], 2 * scores)  # scores and their softmax
+        self.assertGreaterEqual(result["stored_forward_backward_bytes"], 2 * scores)
+        for name in ("stored_forward_ms", "stored_forward_backward_ms"):
+            self.assertGreater(result[name], 0, name)
+        plain = weft_json(*SMALL, "--pattern", "window(9)", "--no-dense", "--rounds", "1")
+        for name in ("stored_forward_ms", "stored_forward_bytes", "dense_forward_bytes", "forward_backward_bytes"):
+            self.assertIsNone(plain[name], name)
+
+    def test_scores_that_are_too_many_to_store_are_an_error(self):
+        done = weft("bench", "attention", "--length", "24000", "--heads", "2", "--head-dim", "8", "--pattern", "window(9)", "--stored-scores")
+        self.assert_fails(done, 1, "1152000000 of them; expected at most 1073741824")
 
     def test_what_is_beside_it_is_multiplied_as_weft_multiplies(self):
         # LibTorch held to AVX2 takes minutes for the product in bfloat16.

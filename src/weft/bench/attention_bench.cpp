@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The call, and the five things that are timed beside each other.
+// The call, and the seven things that are timed beside each other.
 #include "weft/bench/attention_bench.h"
 
+#include <cmath>
+#include <cstdint>
+#include <optional>
 #include <utility>
+#include <vector>
 
 #include <ATen/Functions.h>
 #include <ATen/core/grad_mode.h>
@@ -10,6 +14,8 @@
 
 #include "weft/attention/devices/device.h"
 #include "weft/attention/devices/device_work.h"
+#include "weft/bench/counted_memory.h"
+#include "weft/core/error.h"
 #include "weft/kernels/workspace.h"
 #include "weft/layers/precision.h"
 
@@ -21,6 +27,54 @@ AttentionBench::Work without_gradient(AttentionBench::Work work) {
     const at::NoGradGuard no_gradient;
     work();
   };
+}
+
+// Where each piece of work stands.
+enum Place : std::uint8_t {
+  kForward,
+  kProduct,
+  kDenseForward,
+  kStoredForward,
+  kForwardBackward,
+  kDenseForwardBackward,
+  kStoredForwardBackward,
+  kPlaces
+};
+using Works = std::vector<AttentionBench::Work>;
+
+// All but the product; what is not asked for is empty.
+Works works_of(AttentionBench& bench, const TimedParts& parts, bool has_dense) {
+  Works works(kPlaces);
+  works[kForward] = bench.forward();
+  if (has_dense) {
+    works[kDenseForward] = bench.dense_forward();
+  }
+  if (parts.stored) {
+    works[kStoredForward] = bench.stored_forward();
+  }
+  if (!parts.backward) {
+    return works;
+  }
+  works[kForwardBackward] = bench.forward_backward();
+  if (has_dense) {
+    works[kDenseForwardBackward] = bench.dense_forward_backward();
+  }
+  if (parts.stored) {
+    works[kStoredForwardBackward] = bench.stored_forward_backward();
+  }
+  return works;
+}
+
+AttentionBytes held_bytes(const Works& works) {
+  const auto measured = [&](Place place) {
+    return works[place] ? std::optional<std::int64_t>(most_bytes_of(works[place])) : std::nullopt;
+  };
+  return {.forward = measured(kForward),
+          .dense_forward = measured(kDenseForward),
+          .stored_forward = measured(kStoredForward),
+          .forward_backward = measured(kForwardBackward),
+          .dense_forward_backward = measured(kDenseForwardBackward),
+          .stored_forward_backward = measured(kStoredForwardBackward)};
 }
 
 }  // namespace
@@ -50,6 +104,14 @@ AttentionBench::Work AttentionBench::dense_forward_backward() const {
   return [this] { backward(dense()); };
 }
 
+AttentionBench::Work AttentionBench::stored_forward() const {
+  return without_gradient([this] { stored(); });
+}
+
+AttentionBench::Work AttentionBench::stored_forward_backward() const {
+  return [this] { backward(stored()); };
+}
+
 at::Tensor AttentionBench::sparse() {
   const auto result = attention::attention(tensors_[0], tensors_[1], tensors_[2], layout_, options_);
   path_ = result.path;
@@ -62,28 +124,28 @@ at::Tensor AttentionBench::dense() const {
   return at::scaled_dot_product_attention(operand(tensors_[0]), operand(tensors_[1]), operand(tensors_[2])).to(dtype);
 }
 
+at::Tensor AttentionBench::stored() const {
+  const at::ScalarType dtype = tensors_[0].scalar_type();
+  const double scale = 1 / std::sqrt(static_cast<double>(tensors_[0].size(-1)));
+  const at::Tensor query = layers::operand(tensors_[0] * scale, dtype);
+  const at::Tensor scores = at::matmul(query, layers::operand(tensors_[1], dtype).transpose(-2, -1));
+  return at::matmul(at::softmax(scores, -1), layers::operand(tensors_[2], dtype)).to(dtype);
+}
+
 void AttentionBench::backward(const at::Tensor& output) const {
   torch::autograd::grad({output}, tensors_, {direction_});
 }
 
 AttentionTimes time_attention(const AttentionCase& call, const TimedParts& parts, const TimingLimits& limits) {
+  const std::int64_t scores = call.batch * call.heads * call.length * call.length;
+  require(!parts.stored || scores <= kMostStoredScores, "bench attention: attention that stores its scores would have ",
+          scores, " of them; expected at most ", kMostStoredScores, ", so give a shorter length or fewer heads");
   AttentionBench bench(call, parts.backward);
-  const bool has_dense = parts.dense && call.length <= kLongestDense;
   const c10::Device device = attention::opening_device();
   const at::Tensor left = at::randn({4096, 768}, at::kFloat).to(device, call.dtype);
   const at::Tensor right = at::randn({768, 3072}, at::kFloat).to(device, call.dtype);
-  std::vector<AttentionBench::Work> works(5);
-  works[0] = bench.forward();
-  works[1] = without_gradient([&] { layers::product(left, right, call.dtype); });
-  if (has_dense) {
-    works[2] = bench.dense_forward();
-  }
-  if (parts.backward) {
-    works[3] = bench.forward_backward();
-    if (has_dense) {
-      works[4] = bench.dense_forward_backward();
-    }
-  }
+  Works works = works_of(bench, parts, parts.dense && call.length <= kLongestDense);
+  works[kProduct] = without_gradient([&] { layers::product(left, right, call.dtype); });
   kernels::reset_workspace_peak();
   attention::reset_device_peak(device);
   const std::int64_t before = attention::device_bytes(device);
@@ -91,12 +153,17 @@ AttentionTimes time_attention(const AttentionCase& call, const TimedParts& parts
   AttentionTimes times;
   times.workspace_bytes =
       attention::has_own_memory(device) ? attention::device_peak(device) - before : kernels::workspace_peak();
-  times.forward_ms = medians[0];
-  times.gemm_gflops = 2.0 * 4096 * 768 * 3072 / medians[1] / 1e6;
-  const auto measured = [&](std::size_t at) { return works[at] ? std::optional<double>(medians[at]) : std::nullopt; };
-  times.dense_forward_ms = measured(2);
-  times.forward_backward_ms = measured(3);
-  times.dense_forward_backward_ms = measured(4);
+  const auto measured = [&](Place place) {
+    return works[place] ? std::optional<double>(medians[place]) : std::nullopt;
+  };
+  times.forward_ms = measured(kForward);
+  times.dense_forward_ms = measured(kDenseForward);
+  times.stored_forward_ms = measured(kStoredForward);
+  times.forward_backward_ms = measured(kForwardBackward);
+  times.dense_forward_backward_ms = measured(kDenseForwardBackward);
+  times.stored_forward_backward_ms = measured(kStoredForwardBackward);
+  times.bytes = held_bytes(works);
+  times.gemm_gflops = 2.0 * 4096 * 768 * 3072 / medians[kProduct] / 1e6;
   times.path = bench.path();
   times.yardstick_dtype = layers::is_emulated(device.type(), call.dtype) ? at::kFloat : call.dtype;
   return times;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One attention call kept ready, and its times beside LibTorch's dense attention and a matrix product, in turns.
+// One attention call kept ready, and its times and memory beside LibTorch's dense attention and a matrix product, in
+// turns.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +13,7 @@
 
 namespace weft::bench {
 
-/// Tensors and layout of a call, and the four things that are timed on it. Not copied: the works refer to it.
+/// Tensors and layout of a call, and the six things that are timed on it. Not copied: the works refer to it.
 class AttentionBench {
  public:
   using Work = std::function<void()>;
@@ -27,6 +28,10 @@ class AttentionBench {
   /// does.
   Work dense_forward() const;
   Work dense_forward_backward() const;
+  /// Over all pairs, by LibTorch's products and softmax, with all scores in memory: what a program without a fused
+  /// kernel does.
+  Work stored_forward() const;
+  Work stored_forward_backward() const;
 
   const attention::Layout& layout() const noexcept { return *layout_; }
   /// Which path the last call took.
@@ -35,6 +40,7 @@ class AttentionBench {
  private:
   at::Tensor sparse();
   at::Tensor dense() const;
+  at::Tensor stored() const;
   void backward(const at::Tensor& output) const;
 
   attention::LayoutPtr layout_;
@@ -44,12 +50,25 @@ class AttentionBench {
   attention::Path path_ = attention::Path::kAuto;
 };
 
+/// The most that each call held beyond its inputs, as most_bytes_of() has it.
+struct AttentionBytes {
+  std::optional<std::int64_t> forward;
+  std::optional<std::int64_t> dense_forward;
+  std::optional<std::int64_t> stored_forward;
+  std::optional<std::int64_t> forward_backward;
+  std::optional<std::int64_t> dense_forward_backward;
+  std::optional<std::int64_t> stored_forward_backward;
+};
+
 /// Times in milliseconds, rates in GFLOP/s. What was not measured is absent.
 struct AttentionTimes {
   std::optional<double> forward_ms;
   std::optional<double> dense_forward_ms;
   std::optional<double> forward_backward_ms;
   std::optional<double> dense_forward_backward_ms;
+  std::optional<double> stored_forward_ms;
+  std::optional<double> stored_forward_backward_ms;
+  AttentionBytes bytes;
   std::optional<double> gemm_gflops;  ///< 4096 x 768 x 3072, as layers::product() computes it in the same dtype
   std::optional<at::ScalarType> yardstick_dtype;  ///< in which dense attention and that product were multiplied
   /// Of our kernels on a CPU; on another device the most that any of the calls held beyond its inputs.
@@ -59,13 +78,18 @@ struct AttentionTimes {
 
 /// Dense attention is skipped above this length.
 inline constexpr std::int64_t kLongestDense = 32768;
+/// The most scores that attention that stores them may have, of all heads and texts: 4 GiB of float32, three times as
+/// much backwards.
+inline constexpr std::int64_t kMostStoredScores = std::int64_t{1} << 30;
 
 /// What is timed besides the forward pass.
 struct TimedParts {
   bool backward = false;
   bool dense = true;
+  bool stored = false;
 };
 
+/// Errors: kArgument for `parts.stored` and more than kMostStoredScores.
 AttentionTimes time_attention(const AttentionCase& call, const TimedParts& parts, const TimingLimits& limits = {});
 
 }  // namespace weft::bench

@@ -40,6 +40,7 @@ struct BenchAttentionConfig {
   std::string input;
   std::int64_t rounds = 10;
   bool dense = true;
+  bool stored_scores = false;
 
   template <typename Visitor>
   static void fields(Visitor&& visit) {
@@ -58,6 +59,8 @@ struct BenchAttentionConfig {
     visit(Field{"rounds", &C::rounds, "how often each call is timed at least; 0 checks the result and times nothing"}
               .range(0, 1000));
     visit(Field{"dense", &C::dense, "time LibTorch's dense attention for comparison"});
+    visit(Field{"stored_scores", &C::stored_scores,
+                "time dense attention that keeps all scores in memory, too: LibTorch's products and softmax"});
   }
 };
 
@@ -84,40 +87,55 @@ bench::AttentionTimes times_of(const bench::AttentionCase& call, const bench::Ti
 
 const char* name_of(at::ScalarType dtype) { return dtype == at::kFloat ? "float32" : "bfloat16"; }
 
+// What each call holds beyond its inputs.
+void add_bytes(formats::Json& result, const bench::AttentionBytes& bytes) {
+  result["forward_bytes"] = formats::or_null(bytes.forward);
+  result["dense_forward_bytes"] = formats::or_null(bytes.dense_forward);
+  result["stored_forward_bytes"] = formats::or_null(bytes.stored_forward);
+  result["forward_backward_bytes"] = formats::or_null(bytes.forward_backward);
+  result["dense_forward_backward_bytes"] = formats::or_null(bytes.dense_forward_backward);
+  result["stored_forward_backward_bytes"] = formats::or_null(bytes.stored_forward_backward);
+}
+
 formats::Json result_of(const bench::AttentionCase& call, const bench::TimedParts& parts, std::int64_t rounds) {
   const auto layout = attention::cached_layout(call.pattern, call.site(call.length), {});
   const pattern::LayoutStatistics cost = pattern::statistics(layout->blocks());
   const bench::AttentionCheck check = bench::check_attention(call, parts.backward);
   const bench::AttentionTimes times = times_of(call, parts, rounds);
   const double flops = 4.0 * static_cast<double>(cost.edges * call.batch * call.head_dim);
-  return {{"isa", kernels::to_string(kernels::chosen_isa())},
-          {"device", attention::opening_device().str()},
-          {"processor", attention::device_description(attention::opening_device())},
-          {"path", times.path ? formats::Json(attention::to_string(*times.path)) : formats::Json(nullptr)},
-          {"threads", at::get_num_threads()},
-          {"dtype", name_of(call.dtype)},
-          {"pattern", call.pattern.to_string()},
-          {"bias", call.bias},
-          {"length", call.length},
-          {"batch", call.batch},
-          {"heads", call.heads},
-          {"head_dim", call.head_dim},
-          {"density", cost.density},
-          {"edges", cost.edges * call.batch},
-          {"slots", cost.slots * call.batch},
-          {"forward_ms", formats::or_null(times.forward_ms)},
-          {"dense_forward_ms", formats::or_null(times.dense_forward_ms)},
-          {"forward_backward_ms", formats::or_null(times.forward_backward_ms)},
-          {"dense_forward_backward_ms", formats::or_null(times.dense_forward_backward_ms)},
-          {"efficiency", formats::or_null(efficiency(times.dense_forward_ms, times.forward_ms, cost.density))},
-          {"forward_backward_efficiency",
-           formats::or_null(efficiency(times.dense_forward_backward_ms, times.forward_backward_ms, cost.density))},
-          {"gflops", times.forward_ms ? formats::Json(flops / *times.forward_ms / 1e6) : formats::Json(nullptr)},
-          {"gemm_gflops", formats::or_null(times.gemm_gflops)},
-          {"yardstick_dtype", times.yardstick_dtype ? formats::Json(name_of(*times.yardstick_dtype)) : nullptr},
-          {"workspace_bytes", formats::or_null(times.workspace_bytes)},
-          {"max_abs_error", check.max_abs_error},
-          {"max_relative_gradient_error", parts.backward ? formats::Json(check.max_abs_gradient_error) : nullptr}};
+  formats::Json result = {
+      {"isa", kernels::to_string(kernels::chosen_isa())},
+      {"device", attention::opening_device().str()},
+      {"processor", attention::device_description(attention::opening_device())},
+      {"path", times.path ? formats::Json(attention::to_string(*times.path)) : formats::Json(nullptr)},
+      {"threads", at::get_num_threads()},
+      {"dtype", name_of(call.dtype)},
+      {"pattern", call.pattern.to_string()},
+      {"bias", call.bias},
+      {"length", call.length},
+      {"batch", call.batch},
+      {"heads", call.heads},
+      {"head_dim", call.head_dim},
+      {"density", cost.density},
+      {"edges", cost.edges * call.batch},
+      {"slots", cost.slots * call.batch},
+      {"forward_ms", formats::or_null(times.forward_ms)},
+      {"dense_forward_ms", formats::or_null(times.dense_forward_ms)},
+      {"forward_backward_ms", formats::or_null(times.forward_backward_ms)},
+      {"dense_forward_backward_ms", formats::or_null(times.dense_forward_backward_ms)},
+      {"stored_forward_ms", formats::or_null(times.stored_forward_ms)},
+      {"stored_forward_backward_ms", formats::or_null(times.stored_forward_backward_ms)},
+      {"efficiency", formats::or_null(efficiency(times.dense_forward_ms, times.forward_ms, cost.density))},
+      {"forward_backward_efficiency",
+       formats::or_null(efficiency(times.dense_forward_backward_ms, times.forward_backward_ms, cost.density))},
+      {"gflops", times.forward_ms ? formats::Json(flops / *times.forward_ms / 1e6) : formats::Json(nullptr)},
+      {"gemm_gflops", formats::or_null(times.gemm_gflops)},
+      {"yardstick_dtype", times.yardstick_dtype ? formats::Json(name_of(*times.yardstick_dtype)) : nullptr},
+      {"workspace_bytes", formats::or_null(times.workspace_bytes)},
+      {"max_abs_error", check.max_abs_error},
+      {"max_relative_gradient_error", parts.backward ? formats::Json(check.max_abs_gradient_error) : nullptr}};
+  add_bytes(result, times.bytes);
+  return result;
 }
 
 std::string table_of(const formats::Json& result) {
@@ -142,7 +160,8 @@ void run_bench_attention(const BenchAttentionOptions& options) {
   call.input = number_list("--input", config.input, ',');
   std::sort(call.input.begin(), call.input.end());
   require_input(call.pattern, call.input);
-  const formats::Json result = result_of(call, {.backward = options.backward, .dense = config.dense}, config.rounds);
+  const formats::Json result = result_of(
+      call, {.backward = options.backward, .dense = config.dense, .stored = config.stored_scores}, config.rounds);
   if (options.json) {
     print_json(result);
   } else {
