@@ -27,7 +27,7 @@ import collections
 import contextlib
 import datetime
 import fcntl
-import importlib.util
+import importlib
 import json
 import os
 import pathlib
@@ -42,7 +42,7 @@ sys.path[:0] = [str(HERE), str(HERE.parents[1] / "bench")]
 
 import programs  # noqa: E402
 import summary  # noqa: E402
-from world import Program, Shared, Slots, World  # noqa: E402
+from world import Program, Shared, Slots, World, torch_python  # noqa: E402
 
 
 LINES = threading.Lock()  # of results, one at a time
@@ -119,8 +119,7 @@ def figures_of(cell, world):
     if not getattr(cell.table, "APART", False) or world is None:
         return cell.table.run(cell.settings, cell.seed, world)
     asked = json.dumps({"settings": cell.settings, "seed": cell.seed})
-    python = sys.executable if importlib.util.find_spec("torch") else programs.ROOT / ".venv/bin/python3"
-    return json.loads(world.apart(python, __file__, cell.name, "--one", asked, "--weft", world.weft_program, "--data", world.data or ".",
+    return json.loads(world.apart(torch_python(), __file__, cell.name, "--one", asked, "--weft", world.weft_program, "--data", world.data or ".",
                                   "--out", world.folder.parent, "--threads", world.threads, "--device", world.device))
 
 
@@ -228,7 +227,7 @@ def checked_world(table, chosen, shared=None):
         if chosen.data is None or not (chosen.data / needed).exists():
             raise SystemExit(f"science: {table.__name__} needs {needed} below the folder that WEFT_DATA or --data names, found none")
     name = table.__name__.rsplit(".", 1)[-1]
-    return World(Program(chosen.weft, chosen.threads, chosen.device), chosen.data, chosen.out / name, shared)
+    return World(Program(pathlib.Path(chosen.weft).absolute(), chosen.threads, chosen.device), chosen.data, chosen.out / name, shared)
 
 
 @contextlib.contextmanager

@@ -6,6 +6,7 @@ wait, the one whose cell comes first in the list begins first.
 import contextlib
 import functools
 import heapq
+import importlib.util
 import itertools
 import json
 import os
@@ -30,6 +31,11 @@ def device_name(device):
         found = []
     number = int(device.partition(":")[2] or 0)
     return f"{device}: {found[number]}" if number < len(found) else device
+
+
+def torch_python():
+    """A Python with PyTorch: this one, or that of .venv."""
+    return sys.executable if importlib.util.find_spec("torch") else programs.ROOT / ".venv/bin/python3"
 
 
 class OutOfTime(Exception):
@@ -117,22 +123,22 @@ class World:
         """What a command prints."""
         return self._printed(self._command(arguments))
 
-    def weft(self, *arguments):
-        """The JSON that a command prints."""
-        return programs.json_of(self._printed([*self._command(arguments), "--json"]))
+    def weft(self, *arguments, folder=None):
+        """The JSON that a command prints. `folder`: where it runs, for the files that an expression names."""
+        return programs.json_of(self._printed([*self._command(arguments), "--json"], folder))
 
     def apart(self, *command):
         """What another program prints."""
         return self._printed([str(word) for word in command])
 
-    def _printed(self, command):
+    def _printed(self, command, folder=None):
         with self.shared.slots.taken(self.rank, self.until):
             begin, left = time.monotonic(), self._left()
             if left is not None and left <= 0:
                 raise OutOfTime("the time of the cell is over")
             print("$", " ".join(command), file=sys.stderr, flush=True)
             try:
-                return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, timeout=left).stdout
+                return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, timeout=left, cwd=folder).stdout
             except subprocess.TimeoutExpired:
                 raise OutOfTime(f"weft {command[1]} was ended") from None
             finally:
