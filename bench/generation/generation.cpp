@@ -121,16 +121,12 @@ using Work = std::function<Run()>;
 Work opened(const Options& options, const at::Tensor& ids) {
   const weft::checkpoint::OpenedModel directory(options.directory);
   const bool int8 = options.weights == "int8";
-  const bool half = options.weights == "bfloat16";
+  const at::ScalarType dtype = options.weights == "bfloat16" ? at::kBFloat16 : at::kFloat;
   if (directory.can(weft::checkpoint::Ability::kWrite)) {
-    const auto model =
-        weft::checkpoint::load_encoder_decoder(directory, {.dtype = half ? at::kBFloat16 : at::kFloat, .int8 = int8});
+    const auto model = weft::checkpoint::load_encoder_decoder(directory, {.dtype = dtype, .int8 = int8});
     return [=] { return write_targets(model, ids, options); };
   }
-  auto model = weft::checkpoint::load_model(directory, {.int8 = int8});
-  if (half) {
-    model->to(at::kBFloat16);
-  }
+  const auto model = weft::checkpoint::load_model(directory, {.int8 = int8, .dtype = dtype});
   return [=] { return continue_prompts(model, ids, options); };
 }
 

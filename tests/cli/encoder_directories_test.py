@@ -264,6 +264,8 @@ class Int8Test(Case):
         masked = make_model(self.folder / "masked", "bert", "masked-lm")
         cost = weft_json("convert", masked, "--weights", "int8", "--check", text, "--out", self.folder / "masked-int8")["check"]
         self.assertEqual((cost["measure"], cost["pieces"]), ("nats a masked token", 1))
+        fast = "bfloat16" if weft_json("version")["fast_bfloat16"] else "float32"
+        self.assertEqual(cost["dtype"], {"stored": "float32", "int8": fast}, "as the commands compute")
         self.assertAlmostEqual(cost["int8"] - cost["stored"], cost["mean_change"], places=9)
         self.assertLess(abs(cost["mean_change"]), 0.5 * cost["stored"])
         bare = make_model(self.folder / "bare", "bert", "none")
@@ -272,6 +274,7 @@ class Int8Test(Case):
         self.assertTrue(0 <= cost["mean_change"] <= cost["worst_change"] < 0.1, cost)
         process = weft("convert", bare, "--weights", "int8", "--check", text, "--out", self.folder / "table")
         self.assertIn("cost of int8", process.stdout)
+        self.assertRegex(process.stdout, f"dtype int8 +{fast}")
 
     def test_what_does_not_fit_is_said_before_anything_is_made(self):
         model, out = make_model(self.folder / "model", "bert", "none"), self.folder / "out"

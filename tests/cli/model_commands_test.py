@@ -62,6 +62,7 @@ class EvalTest(ModelCase):
         self.assertEqual(cost["measure"], "nats a token")
         self.assertLess(abs(cost["mean_change"]), 0.05 * cost["stored"])
         exact = weft_json("eval", self.model, "--text", self.held_out)
+        self.assertEqual(cost["dtype"], {"stored": exact["dtype"], "int8": "float32"}, "a run computes as it learned, and a decoder beside int8 in float32")
         flag = weft_json("eval", self.model, "--text", self.held_out, "--weights", "int8")
         file = weft_json("eval", saved, "--text", self.held_out, "--dtype", flag["dtype"])
         self.assertEqual((flag["weights"], file["weights"], exact.get("weights")), ("int8", "int8", None))

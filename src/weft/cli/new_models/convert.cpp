@@ -48,7 +48,9 @@ void print_cost(const formats::Json& cost) {
   for (const auto& [name, value] : cost.items()) {
     if (value.is_object()) {
       for (const auto& [inner, number] : value.items()) {
-        rows.emplace_back(concat(name, " ", inner), number.is_number() ? fixed(number.get<double>(), 4) : "none");
+        rows.emplace_back(concat(name, " ", inner), number.is_number()   ? fixed(number.get<double>(), 4)
+                                                    : number.is_string() ? number.get<std::string>()
+                                                                         : "none");
       }
     } else {
       rows.emplace_back(name, value.is_number_float() ? fixed(value.get<double>(), 6)

@@ -79,7 +79,7 @@ MeasuredPairs measure_pairs(const checkpoint::OpenedModel& opened, const PairMea
   opened.need(checkpoint::Ability::kWrite);
   PairTexts texts(measurement.pairs, true);
   require(texts.given(), "weft eval --task ", measurement.pairs.task, ": no held-out pairs are given");
-  const PairModel begin = opened_pair(opened, measurement.changes, measurement.graphs);
+  const PairModel begin = opened_pair(opened, measurement.changes, measurement.graphs, measurement.weights);
   const models::EncoderDecoderConfig& model = begin.model->config();
   PairConfig config = measurement.pairs;
   const PairLimits limits = limits_of(config, model);

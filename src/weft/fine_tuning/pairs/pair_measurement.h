@@ -45,6 +45,7 @@ struct PairMeasurement {
   formats::Json changes = formats::Json::object();  ///< of the model's mechanisms: see opened_pair()
   std::filesystem::path graphs = {};                ///< files that these name lie below
   PairMeasuring how = {.dtype = "auto"};            ///< its dtype: see training::dtype_of_model()
+  at::ScalarType weights = at::kFloat;              ///< of the model; bfloat16 with a dtype of float32: no autocast
   /// Told {"where", "source", "text", "truth", "log_probability", "tokens"} of every pair that the model writes for, in
   /// the order of the files, of all pairs without "text" where it writes for none; of denoise without the first two.
   /// `log_probability` is that of the truth with its end, of so many `tokens` (forced decoding).

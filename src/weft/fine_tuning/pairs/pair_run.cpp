@@ -81,7 +81,8 @@ checkpoint::PairAttention attention_in(const Json& changes, const models::Encode
 
 }  // namespace
 
-PairModel opened_pair(const checkpoint::OpenedModel& opened, const Json& changes, const fs::path& graphs) {
+PairModel opened_pair(const checkpoint::OpenedModel& opened, const Json& changes, const fs::path& graphs,
+                      at::ScalarType dtype) {
   PairModel begin;
   begin.tokenizer = checkpoint::load_pair_tokenizer(opened);
   models::EncoderDecoderConfig wanted = checkpoint::load_encoder_decoder_config(opened);
@@ -89,6 +90,7 @@ PairModel opened_pair(const checkpoint::OpenedModel& opened, const Json& changes
   checkpoint::EncoderDecoderLoadOptions load;
   load.dropout = wanted.dropout;
   load.attention_dropout = wanted.attention_dropout;
+  load.dtype = dtype;
   begin.model = checkpoint::load_encoder_decoder(opened, load);
   if (const auto attention = attention_in(changes, wanted, graphs); !attention.empty()) {
     begin.model = checkpoint::encoder_decoder_with_attention(begin.model, attention);

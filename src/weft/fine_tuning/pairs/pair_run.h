@@ -24,10 +24,10 @@ struct PreparedPairs {
 };
 
 /// The model and tokeniser of a directory with what `changes` says of them: fields of EncoderDecoderConfig that a
-/// directory leaves open. Files that changed mechanisms name lie below `graphs`. Errors: as load_encoder_decoder and
-/// encoder_decoder_with_attention.
+/// directory leaves open. Files that changed mechanisms name lie below `graphs`. Its weights are of `dtype`. Errors: as
+/// load_encoder_decoder and encoder_decoder_with_attention.
 PairModel opened_pair(const checkpoint::OpenedModel& opened, const formats::Json& changes,
-                      const std::filesystem::path& graphs);
+                      const std::filesystem::path& graphs, at::ScalarType dtype = at::kFloat);
 
 /// `fields` may name a model: an encoder-decoder's directory, which brings its tokeniser and its shape. For a new model
 /// `tokenizer` is a directory with a tokeniser of Hugging Face's kind that has <s> or padding to begin with, an end and

@@ -89,26 +89,34 @@ Json compared_losses(const std::vector<Loss>& stored, const std::vector<Loss>& i
           {"worst_change", worst}, {"pieces", stored.size()}};
 }
 
-training::EvaluateOptions quiet_options() {
+/// How the commands compute with the model where nobody tells them how.
+tasks::EncoderSettings usual_numbers(const checkpoint::OpenedModel& opened) {
+  return opened.can(Ability::kContinue) ? tasks::decoder_settings({}, opened.path())
+                                        : tasks::encoder_settings({}, opened.root());
+}
+
+training::EvaluateOptions quiet_options(const tasks::EncoderSettings& numbers) {
   training::EvaluateOptions options;
-  options.dtype = "float32";
+  options.dtype = numbers.products;
   return options;
 }
 
 std::vector<Loss> losses_of_predictor(const checkpoint::OpenedModel& opened,
                                       const std::vector<std::string_view>& pieces) {
-  const models::LanguageModel model = checkpoint::load_model(opened);
+  const tasks::EncoderSettings numbers = usual_numbers(opened);
+  const models::LanguageModel model = checkpoint::load_model(opened, tasks::decoder_options(numbers));
   const std::unique_ptr<text::Tokenizer> tokenizer = checkpoint::load_tokenizer(opened);
   std::vector<Loss> losses;
   for (const std::string_view piece : pieces) {
     if (model->config().is_decoder) {
-      const training::EvalResult result = training::evaluate(model, *tokenizer, piece, quiet_options());
+      const training::EvalResult result = training::evaluate(model, *tokenizer, piece, quiet_options(numbers));
       losses.push_back({std::log(result.perplexity), static_cast<double>(result.tokens)});
       continue;
     }
     const data::MaskingOptions masking = data::masking_options(
         *tokenizer, data::mask_id_of(*tokenizer, model->config().vocab_size), kMaskedInCheck, "tokens", 0);
-    const training::MaskedResult result = training::evaluate_masked(model, *tokenizer, piece, masking, quiet_options());
+    const training::MaskedResult result =
+        training::evaluate_masked(model, *tokenizer, piece, masking, quiet_options(numbers));
     losses.push_back({result.loss, static_cast<double>(result.tokens)});
   }
   return losses;
@@ -124,11 +132,14 @@ Json cost_of_predictor(const Int8Check& check, const checkpoint::OpenedModel& st
 }
 
 std::vector<Loss> losses_of_masked(const checkpoint::OpenedModel& opened, const std::vector<std::string_view>& pieces) {
-  const tasks::TaskModel model = tasks::open_task_model(opened, {.head = models::Head::kMaskedLanguageModel});
+  const tasks::EncoderSettings numbers = usual_numbers(opened);
+  tasks::TaskModelOptions options = tasks::model_options(numbers);
+  options.head = models::Head::kMaskedLanguageModel;
+  const tasks::TaskModel model = tasks::open_task_model(opened, options);
   std::vector<Loss> losses;
   for (const std::string_view piece : pieces) {
     const training::MaskedResult result = fine_tuning::evaluate_masked_text(
-        model.model, *model.tokenizer, piece, {kMaskedInCheck, "tokens", 0}, quiet_options());
+        model.model, *model.tokenizer, piece, {kMaskedInCheck, "tokens", 0}, quiet_options(numbers));
     losses.push_back({result.loss, static_cast<double>(result.tokens)});
   }
   return losses;
@@ -137,9 +148,7 @@ std::vector<Loss> losses_of_masked(const checkpoint::OpenedModel& opened, const 
 /// The vector of each line.
 std::vector<std::vector<float>> vectors_of(const checkpoint::OpenedModel& opened,
                                            const std::vector<std::string>& lines) {
-  // As `weft embed` computes them unless it is told otherwise.
-  tasks::Embedder embedder =
-      tasks::open_embedder(opened, tasks::model_options(tasks::encoder_settings({}, opened.root())));
+  tasks::Embedder embedder = tasks::open_embedder(opened, tasks::model_options(usual_numbers(opened)));
   std::vector<tasks::Document> documents;
   documents.reserve(lines.size());
   for (std::size_t i = 0; i < lines.size(); ++i) {
@@ -207,8 +216,11 @@ Json figures_of_pairs(const Int8Check& check, const std::filesystem::path& model
   asked.task = "translate";
   asked.source = {check.text.string()};
   asked.target = {check.target.string()};
-  asked.dtype = "float32";
-  return fine_tuning::measure_pairs(opened, pair_measurement(opened, asked)).figures;
+  const tasks::EncoderSettings numbers = usual_numbers(opened);
+  asked.dtype = numbers.products;
+  fine_tuning::PairMeasurement measurement = pair_measurement(opened, asked);
+  measurement.weights = numbers.dtype;
+  return fine_tuning::measure_pairs(opened, measurement).figures;
 }
 
 Json cost_of_pair(const Int8Check& check, const checkpoint::OpenedModel& stored, const checkpoint::OpenedModel& int8) {
@@ -252,7 +264,12 @@ void check_int8_texts(const Int8Check& check) {
 Json int8_cost(const Int8Check& check) {
   const checkpoint::OpenedModel stored = checkpoint::open_model(check.model);
   const checkpoint::OpenedModel int8 = checkpoint::open_model(check.int8);
-  return way_of(stored, kCosts)(check, stored, int8);
+  Json cost = way_of(stored, kCosts)(check, stored, int8);
+  const auto dtype = [](const checkpoint::OpenedModel& opened) {
+    return tasks::dtype_text(tasks::product_type(usual_numbers(opened)));
+  };
+  cost["dtype"] = {{"stored", dtype(stored)}, {"int8", dtype(int8)}};
+  return cost;
 }
 
 }  // namespace weft::runs

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What int8 weights cost a model on held-out text: its figures with the weights as they were, and with their codes.
+// What int8 weights cost a model on held-out text: its figures with the weights as they were, and with their codes,
+// each computed as the commands compute where nobody tells them how.
 #pragma once
 
 #include <filesystem>
@@ -23,6 +24,7 @@ void check_int8_texts(const Int8Check& check);
 /// all and in the worst of up to 32 pieces of the text ("pieces"), with "stored" and "int8". Of another encoder how far
 /// a text's vector turns: 1 - cosine, over all texts and the worst one, and the largest change of the cosine of two
 /// neighbouring texts ("worst_pair"). Of an encoder-decoder the loss, and "bleu" with both figures and the change.
+/// "dtype" has the types of both computations.
 formats::Json int8_cost(const Int8Check& check);
 
 }  // namespace weft::runs
