@@ -380,6 +380,23 @@ class DataCheckTest(Case):
         self.assertEqual(json.loads(good.stdout)["formats"], {"squad": 1}, good.stderr)
         self.assertIn("fasta", self.check("genome", ">a\nACGT\n").stdout)
 
+    def test_files_and_folders_with_nothing_in_them_are_named(self):
+        folder = self.folder / "folder"
+        folder.mkdir()
+        for name, content in (("head.csv", "text,label\n"), ("nothing.txt", ""), ("blank.jsonl", "\n")):
+            self.assert_fails(self.check(name, content), 1, f"{name}' holds no record")
+        self.assert_fails(weft("data", "check", folder), 1, "folder' holds no record")
+        self.assert_fails(weft("data", "check", folder, self.folder / "head.csv"), 1, "folder' and the 1 named behind it hold no record")
+        nothing = self.folder / "nothing.txt"
+        for command, path, what in (("trees", nothing, "tree"), ("genome", folder, "sequence"), ("noise", nothing, "text")):
+            self.assert_fails(weft("data", command, path, "--out", self.folder / "out"), 1, f"{path}' holds no {what}")
+        self.assertEqual(list(self.folder.glob("out*")), [])
+
+    def test_numbers_beyond_the_format_are_said_in_plain_words(self):
+        found = self.check("huge.jsonl", '{"text": "a", "label": 1e400}\n')
+        self.assert_fails(found, 1, "huge.jsonl' line 1: not valid JSON: number overflow parsing '1e400'")
+        self.assertNotIn("json.exception", found.stderr)
+
     def test_what_a_file_of_questions_says_of_itself_is_checked(self):
         asked = {"QuestionId": "q", "Question": "who", "Answer": {"Value": "x", "NormalizedAliases": ["x"]}, "EntityPages": [{"Filename": "a.txt"}]}
         whole = {"Data": [asked], "Domain": "Web", "VerifiedEval": False}

@@ -73,6 +73,7 @@ TEST(ParseJson, TrailingTextAndNulBytes) {
   expect_no_config(R"({"a": 1} x)", {"(byte 9)"});
   expect_no_config("{} {}", {"(byte 3)"});
   expect_no_config(std::string_view("{}\0junk", 7), {"NUL", "(byte 2)"});
+  expect_no_config(R"({"a": 1e400})", {"not valid JSON: number overflow parsing '1e400'"});
   expect_no_config("{} // comment", {"not valid JSON"});
 }
 

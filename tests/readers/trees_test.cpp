@@ -32,7 +32,8 @@ TEST(Trees, WhatIsNoTreeSaysWhy) {
     test::expect_error(ErrorKind::kFormat, words, [&] { parse_tree(text, "here"); });
   };
   refuse("", {"here", "begins with '('"});
-  refuse("(S (NP (NN a))", {"1 brackets", "not closed", "'S'"});
+  refuse("(S (NP (NN a))", {"the bracket 'S' of the tree is not closed"});
+  refuse("(S (NP (NN a)", {"2 brackets of the tree are not closed, the last one 'NP'"});
   refuse("(S (NN a)))", {"behind the tree", "')'"});
   refuse("(S ())", {"nothing in it"});
   refuse("(S (NP))", {"'NP'", "nothing in it"});
@@ -85,7 +86,8 @@ TEST(LinearTree, WhatAModelWroteIsMended) {
   test::expect_error(ErrorKind::kFormat, {"here", "')S'", "'NP'"}, [] { labels_of_linear("(S (NP XX )S", "here"); });
   test::expect_error(ErrorKind::kFormat, {"without a word"}, [] { labels_of_linear("(S )S", "here"); });
   test::expect_error(ErrorKind::kFormat, {"'word'"}, [] { labels_of_linear("(S word )S", "here"); });
-  test::expect_error(ErrorKind::kFormat, {"1 brackets"}, [] { labels_of_linear("(S XX", "here"); });
+  test::expect_error(ErrorKind::kFormat, {"here: the bracket 'S' of the tree is not closed"},
+                     [] { labels_of_linear("(S XX", "here"); });
 }
 
 TEST(LinearTree, RightBranching) {

@@ -40,6 +40,10 @@ class CountingIterator {
 // The reason out of nlohmann's message: neither its own name and position before it nor the text after it, which may be
 // long.
 std::string_view reason(std::string_view message) {
+  const std::size_t name = message.find("] ");
+  if (message.starts_with("[json.exception.") && name != std::string_view::npos) {
+    message.remove_prefix(name + 2);
+  }
   const std::size_t start = message.find(" - ");
   if (start != std::string_view::npos) {
     message.remove_prefix(start + 3);

@@ -145,7 +145,7 @@ std::set<std::string> labels_of_linear(std::string_view line, const std::string&
     before = symbol;
   }
   if (!open.empty()) {
-    malformed(where, ": ", open.size(), " brackets of the tree are not closed, the last one ", quote(open.back()));
+    malformed(where, ": ", unclosed_text(open.size(), open.back()));
   }
   return labels;
 }

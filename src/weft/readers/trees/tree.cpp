@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "weft/core/error.h"
 #include "weft/core/quote.h"
 #include "weft/readers/reader.h"
 
@@ -28,8 +29,7 @@ class TreeParser {
       skip_blanks();
     } while (!open_.empty() && at_ < text_.size());
     if (!open_.empty()) {
-      malformed(where_, ": ", open_.size(), " brackets of the tree are not closed, the last one ",
-                quote(nodes_[open_.back()].label));
+      malformed(where_, ": ", unclosed_text(open_.size(), nodes_[open_.back()].label));
     }
     if (at_ < text_.size()) {
       malformed(where_, ": behind the tree stands ", quote(text_.substr(at_), 40));
@@ -100,6 +100,11 @@ class TreeParser {
 };
 
 }  // namespace
+
+std::string unclosed_text(std::size_t open, std::string_view label) {
+  return open == 1 ? concat("the bracket ", quote(label), " of the tree is not closed")
+                   : concat(open, " brackets of the tree are not closed, the last one ", quote(label));
+}
 
 Tree parse_tree(std::string_view text, const std::string& where) { return TreeParser(text, where).parse(); }
 

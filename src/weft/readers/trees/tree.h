@@ -27,6 +27,9 @@ using Tree = std::vector<TreeNode>;
 /// a tag, and text behind the tree.
 Tree parse_tree(std::string_view text, const std::string& where);
 
+/// What is wrong where a text ends in `open` brackets, at least one, the last of them of `label`.
+std::string unclosed_text(std::size_t open, std::string_view label);
+
 /// The tree in one line, its outermost label included.
 std::string tree_text(const Tree& tree);
 

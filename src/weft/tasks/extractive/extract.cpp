@@ -11,6 +11,7 @@
 #include "weft/core/random.h"
 #include "weft/metrics/summary/rouge.h"
 #include "weft/metrics/translation/code_points.h"
+#include "weft/readers/text_source.h"
 #include "weft/tasks/extractive/rankings.h"
 
 namespace weft::tasks {
@@ -111,6 +112,7 @@ SentenceOrder within_limits(const SentenceOrder& order, const SentenceTerms& ter
 }
 
 TaskResult extract_one(const Document& document, const ExtractConfig& config) {
+  readers::check_utf8(document.first, document.name);
   const SentenceTerms terms = sentence_terms(document.first);
   require(terms.terms > 0, document.name, ": a summary needs a text with words, found none");
   const SentenceOrder chosen = within_limits(order_by_method(terms, document, config), terms, document.first, config);

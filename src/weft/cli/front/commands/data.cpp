@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "weft/cli/front/commands/table.h"
+#include "weft/cli/front/data/found.h"
 #include "weft/cli/front/data/noise.h"
 #include "weft/cli/front/data/trees.h"
 #include "weft/cli/front/failure.h"
@@ -265,14 +266,16 @@ void check_data(const DataOptions& options) {
   const Check check = check_files(files, config.format);
   bar.reset();
   const ReadReport& report = check.report;
+  const std::int64_t all = report.records + report.skipped;
   const bool fails = report.skipped > 0 && config.on_error == "fail";
-  if (options.json || !fails) {
+  if (options.json || (!fails && all > 0)) {
     print_check(check, files.size(), options.json);
   }
   if (fails) {
-    fail(ErrorKind::kFormat, digits(report.skipped), " of ", digits(report.records + report.skipped),
+    fail(ErrorKind::kFormat, digits(report.skipped), " of ", digits(all),
          " records are malformed; the first: ", report.first_skipped);
   }
+  require_found(all, options.paths, "record");
 }
 
 void write_genome_documents(const DataOptions& options) {
@@ -300,6 +303,7 @@ void write_genome_documents(const DataOptions& options) {
           ++documents;
         });
       });
+  require_found(report.records + report.skipped, options.paths, "sequence");
   out.commit();
   bar.reset();
   if (options.json) {

@@ -15,6 +15,7 @@
 #include "weft/core/interrupt.h"
 #include "weft/core/progress.h"
 #include "weft/core/quote.h"
+#include "weft/core/text/number_text.h"
 #include "weft/core/work/watched_progress.h"
 #include "weft/readers/record_text.h"
 #include "weft/text/hugging_face.h"
@@ -151,8 +152,8 @@ void train_tokenizer(const TokenizerOptions& options) {
   }
   std::cout << name_table({{"tokeniser", options.out},
                            {"vocabulary", digits(result["vocabulary_size"].get<std::int64_t>()) + " tokens"},
-                           {"text", concat(digits(seen.bytes), " bytes, ", digits(records.report().records),
-                                           " records, ", digits(records.report().skipped), " skipped")},
+                           {"text", concat(digits(seen.bytes), " bytes, ", counted(records.report().records, "record"),
+                                           ", ", digits(records.report().skipped), " skipped")},
                            {"token", fixed(result["bytes_per_token"].get<double>(), 2) + " bytes on average"}});
 }
 

@@ -9,6 +9,7 @@
 #include <string>
 #include <utility>
 
+#include "weft/cli/front/data/found.h"
 #include "weft/cli/front/failure.h"
 #include "weft/cli/front/field_flags.h"
 #include "weft/cli/front/help.h"
@@ -79,6 +80,7 @@ void write_noise(const NoiseCommand& command) {
     text::NoiseDraws draws(random_bits(static_cast<std::uint64_t>(config.seed), static_cast<std::uint64_t>(count)));
     out.write(text::noised_words(line, noise, draws) + "\n");
   }
+  require_found(count, {command.file}, "text");
   out.commit();
   if (command.json) {
     print_json({{"lines", count}});

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "weft/cli/front/data/found.h"
 #include "weft/cli/front/failure.h"
 #include "weft/cli/front/field_flags.h"
 #include "weft/cli/front/help.h"
@@ -95,6 +96,7 @@ void write_trees(const TreesOptions& options) {
         out.right.write(readers::tree_text(readers::right_branching(tree, {config.root_label, config.inner_label})) +
                         "\n");
       });
+  require_found(report.records + report.skipped, options.paths, "tree");
   out.commit();
   bar.reset();
   const std::int64_t trees = report.records - empty;
