@@ -47,8 +47,9 @@ class PlacedBayes(NaiveBayes):
 
 
 def figures(predicted, labels):
-    """{f1, sensitivity, specificity, accuracy} of class 1; a share of nothing is 0."""
+    """{f1, sensitivity, specificity, accuracy, matthews} of class 1; a share of nothing is 0."""
     pairs = collections.Counter(zip(predicted, labels))
     true, false, missed, rest = pairs[1, 1], pairs[1, 0], pairs[0, 1], pairs[0, 0]
+    product = (true + false) * (true + missed) * (rest + false) * (rest + missed)
     return {"f1": 2 * true / max(1, 2 * true + false + missed), "sensitivity": true / max(1, true + missed), "specificity": rest / max(1, rest + false),
-            "accuracy": (true + rest) / max(1, len(labels))}
+            "accuracy": (true + rest) / max(1, len(labels)), "matthews": (true * rest - false * missed) / math.sqrt(product) if product else 0.0}

@@ -56,12 +56,12 @@ def records_of(lines, path):
 
 
 def read(path):
-    """The sequences of a FASTA file, or of a file with one a line, in capitals. SystemExit: no sequence, or another letter than IUPAC's for DNA."""
+    """The sequences of a FASTA file, or of a file with one a line, in capitals, RNA as DNA. SystemExit: no sequence, or another letter than IUPAC's."""
     lines = lines_of(path)
     fasta = any(line.startswith(">") for line in lines)
-    found = [bases.upper() for bases in (records_of(lines, path) if fasta else filter(None, lines))]
+    found = [bases.upper().replace("U", "T") for bases in (records_of(lines, path) if fasta else filter(None, lines))]
     for number, bases in enumerate(found, 1):
-        wrong = set(bases) - set("ACGTUNRYSWKMBDHV")
+        wrong = set(bases) - set("ACGTNRYSWKMBDHV")
         if not bases or wrong:
             what = repr(sorted(wrong)[0]) if wrong else "none"
             raise SystemExit(f"promoters: {path} record {number} must be letters of DNA, found {what}")

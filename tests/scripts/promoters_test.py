@@ -2,7 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """examples/promoters: negatives that keep what they say they keep, folds that share no near copy, naive Bayes, and files that are none."""
 import collections
+import contextlib
 import gzip
+import io
+import json
 import math
 import os
 import pathlib
@@ -16,7 +19,9 @@ ROOT = pathlib.Path(os.environ.get("WEFT_SOURCE_DIR", pathlib.Path(__file__).res
 sys.path[:0] = [str(ROOT / "examples/promoters"), str(ROOT / "examples/science")]
 
 import chosen  # noqa: E402
+import joined  # noqa: E402
 import naive_bayes  # noqa: E402
+import placed_words  # noqa: E402
 import promoters  # noqa: E402
 import regions  # noqa: E402
 import science  # noqa: E402
@@ -206,6 +211,103 @@ class NaiveBayesTest(unittest.TestCase):
         self.assertEqual(naive_bayes.figures([0, 0], [0, 0])["f1"], 0)
 
 
+class PlacedWordsTest(unittest.TestCase):
+    def test_words_of(self):
+        self.assertEqual(placed_words.words_of("ACGT", 2, 0), [(0, "AC"), (0, "CG"), (0, "GT")])
+        self.assertEqual(placed_words.words_of("ACGT", 2, 1), [(0, "AC"), (1, "CG"), (2, "GT")])
+        self.assertEqual(placed_words.words_of("ACGTA", 2, 2), [(0, "AC"), (0, "CG"), (1, "GT"), (1, "TA"), (~0, "AC"), (~1, "CG"), (~1, "GT"), (~2, "TA")])
+        self.assertEqual(placed_words.words_of("A", 2, 8), [])
+
+    def test_a_box_that_moves_is_found(self):
+        """Counts of runs do not see where it stands; others have it, too, elsewhere."""
+        draw = random.Random(12)
+
+        def with_box(begin):
+            place = draw.randrange(begin, begin + 5)
+            return any_bases(draw, place) + "TATAAT" + any_bases(draw, 75 - place)
+
+        texts = [with_box(begin) for _ in range(200) for begin in (48, 15)]
+        labels = [1, 0] * 200
+        words = placed_words.PlacedWords(texts[:300], labels[:300])
+        counts = naive_bayes.NaiveBayes(6, texts[:300], labels[:300])
+        f1 = [naive_bayes.figures([each.predict(text) for text in texts[300:]], labels[300:])["f1"] for each in (words, counts)]
+        self.assertGreater(f1[0], 0.9)
+        self.assertLess(f1[1], 0.75)
+        again = placed_words.PlacedWords(texts[:300], labels[:300])
+        self.assertEqual(words.score(texts[300]), again.score(texts[300]))
+        self.assertEqual(words.score("N"), words.bias)  # nothing that it learned of
+        with self.assertRaisesRegex(ValueError, "both classes"):
+            placed_words.PlacedWords(["ACGT"], [0])
+
+
+class JoinedTest(unittest.TestCase):
+    def records(self, count, seed=0):
+        """Words and model each see half of what there is to see; the model is ten times as sure as it should be, and too often says no."""
+        draw, found = random.Random(seed), []
+        for number in range(count):
+            label = number % 2
+            words, model = (draw.gauss(1 if label else -1, 1) for _ in range(2))
+            found.append(joined.Scored(2 * words, 20 * model - 20, label, number, number))
+        return found
+
+    def test_two_see_more_than_each(self):
+        records = self.records(1000)
+        truth = [record.label for record in records]
+        right = {"joined": joined.predicted(records, 0), "words": [int(record.words > 0) for record in records], "model": [int(record.model > 0) for record in records]}
+        right = {name: naive_bayes.figures(labels, truth)["accuracy"] for name, labels in right.items()}
+        self.assertGreater(right["joined"], right["words"] + 0.03)
+        self.assertGreater(right["joined"], right["model"] + 0.03)
+        self.assertEqual(joined.predicted(records, 0), joined.predicted(records, 0))
+        words, model, constant = joined.weights_of(self.records(4000))
+        self.assertAlmostEqual(words, 1, delta=0.15)  # by hand: odds of two normals of deviation 1, two apart, are twice the number
+        self.assertAlmostEqual(model, 0.1, delta=0.015)
+        self.assertAlmostEqual(constant, 2, delta=0.3)
+
+    def test_no_record_weighs_itself(self):
+        """The label of a record, and of its near copies, changes nothing of what is said of it."""
+        records = [record._replace(group=record.number // 2) for record in self.records(40, 3)]
+        before = joined.predicted(records, 0)
+        for number in (0, 6, 20):
+            turned = [record._replace(label=1 - record.label) if record.group == number // 2 else record for record in records]
+            self.assertEqual(joined.predicted(turned, 0)[number], before[number])
+
+    def test_few_records_are_weighed_as_usual(self):
+        self.assertEqual(joined.weights_of([]), list(joined.USUAL))
+        self.assertEqual(joined.predicted([joined.Scored(3.0, -2.0, 1, 0, 0), joined.Scored(-3.0, 2.0, 0, 0, 1)], 0), [1, 0])
+
+    def test_predictions_of_the_program(self):
+        with tempfile.TemporaryDirectory(prefix="weft-promoters-") as folder:
+            path = pathlib.Path(folder) / "predictions.jsonl"
+            path.write_text("".join(json.dumps({"label": label, "score": score, "truth": "1"}) + "\n" for label, score in (("1", 0.75), ("0", 0.75), ("1", 1.0))))
+            odds = joined.model_odds(path, 3)
+            self.assertAlmostEqual(odds[0], math.log(3))
+            self.assertAlmostEqual(odds[1], -math.log(3))
+            self.assertAlmostEqual(odds[2], math.log((1 - joined.SURE) / joined.SURE))
+            with self.assertRaisesRegex(SystemExit, "a prediction of each of 4 records, found 3"):
+                joined.model_odds(path, 4)
+
+
+class SequencesTest(unittest.TestCase):
+    def checked(self, promoters_found, others, **settings):
+        """What is said on standard error."""
+        with contextlib.redirect_stderr(io.StringIO()) as said:
+            promoters.check_sequences(types.SimpleNamespace(promoters="p.fa", others="o.fa", kmer=4, **settings), promoters_found, others)
+        return said.getvalue()
+
+    def test_notes(self):
+        self.assertEqual(self.checked(["ACGTAC", "ACGTTT"], ["ACGTAA"]), "")
+        self.assertEqual(self.checked(["ACGTAC", "ACGTT"], None), "")
+        self.assertIn("promoters have 5 to 6 letters, others 4: length may tell them apart", self.checked(["ACGTAC", "ACGTT"], ["ACGT"]))
+        self.assertIn("1 sequences are among promoters and among others", self.checked(["ACGTA", "ACGTT"], ["ACGTT"]))
+
+    def test_too_short(self):
+        with self.assertRaisesRegex(SystemExit, "o.fa record 2 must have at least --kmer 4 letters, found 3"):
+            self.checked(["ACGT"], ["ACGT", "ACG"])
+
+    def test_epochs_by_records(self):
+        self.assertEqual([promoters.epochs_for(count) for count in (100, 1000, 3500, 40000)], [16, 12, 3, 2])
+
+
 class FilesTest(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory(prefix="weft-promoters-")
@@ -219,7 +321,7 @@ class FilesTest(unittest.TestCase):
 
     def test_forms(self):
         self.assertEqual(sequences.read(self.file(">a\nAC\ngt\n\n>b\nTT\n")), ["ACGT", "TT"])
-        self.assertEqual(sequences.read(self.file("acgt\nTT\n")), ["ACGT", "TT"])
+        self.assertEqual(sequences.read(self.file("acgu\nTT\n")), ["ACGT", "TT"])
         self.assertEqual(sequences.read(self.file(gzip.compress(b">a\nACGN\n"))), ["ACGN"])
 
     def test_files_that_are_none(self):
