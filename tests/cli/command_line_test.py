@@ -90,6 +90,9 @@ class MisuseTest(Case):
     def test_unknown_command_suggests_the_nearest(self):
         self.assert_fails(weft("trainn"), 2, "'trainn'", "did you mean train?")
         self.assert_fails(weft("pattern", "shw", "full"), 2, "did you mean show?")
+        # Though a word behind it is a command.
+        self.assert_fails(weft("trainn", "--task", "classify"), 2, "weft has no command 'trainn'", "did you mean train?")
+        self.assert_fails(weft("--treads", "4", "train"), 2, "has no flag --treads")
 
     def test_unknown_flag_suggests_the_nearest(self):
         self.assert_fails(weft("train", "--out", "x", "--stepz", "5"), 2, "--stepz", "did you mean --steps?")

@@ -141,6 +141,23 @@ SpokenWords spoken_words(int count, char** arguments) {
   return words;
 }
 
+/// Refuses a first word that is no command: CLI11 would go on, and take a word behind it that is one, as in
+/// `trainn --task classify`. A flag before it that is wrong is said by the parse.
+void check_command(const CLI::App& app, const SpokenWords& words) {
+  const auto is_in = [](const std::vector<std::string>& names, std::string_view word) {
+    return std::find(names.begin(), names.end(), word) != names.end();
+  };
+  const std::vector<std::string> flags = flag_names(app);
+  for (auto word = words.arguments.begin() + 1; !words.command.empty() && *word != words.command; ++word) {
+    if (std::string_view(*word) != "-h" && !is_in(flags, *word)) {
+      return;
+    }
+  }
+  if (!words.command.empty() && !is_in(command_names(app), words.command)) {
+    fail_on_extra(app, std::string(words.command));
+  }
+}
+
 /// Refuses to print help of a command that is not there: CLI11 would print that of the one above it.
 void check_helped(const CLI::App& app) {
   const std::vector<std::string> extra = app.remaining(true);
@@ -230,6 +247,7 @@ int run(int count, char** arguments) {
     forget_model_arguments();
     forget_flags();
     add_commands(app, words);
+    check_command(app, words);
     say_flags_in_help(app);
     app.parse_complete_callback([] {
       kernels::check_forced_isa();
