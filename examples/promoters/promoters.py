@@ -12,7 +12,7 @@ Other sequences are a file, or made of the promoters (sequences.py). Three thing
              part are fitted on the other parts. F1, sensitivity, specificity, accuracy and Matthews are of this; `model` and the names of counts
              are the F1 of each alone.
 
-The settings are the same for every organism. Without --epochs a model learns so many that it sees about 12,000 records, 2 at least and 16 at most.
+The settings are the same for every organism. Without --epochs a model learns so many that it sees about 12,000 records, 2 at least and 8 at most.
 
 CNNProm (Umarov and Solovyev 2017) publishes sensitivity 0.95 and specificity 0.97 for the TATA promoters of Arabidopsis.
 
@@ -44,7 +44,7 @@ BAYES = (*(f"naive_bayes_{k}" for k in (2, 4, 6)), "letters_by_place")
 WORDS = "words_by_place"
 RECIPE = {"family": "star_transformer", "kmer": 4, "stride": 2, "epochs": 3, "layers": 2, "width": 128, "rate": 1e-3}
 PREDICTIONS = "predictions.jsonl"
-RECORDS, LEAST_EPOCHS, MOST_EPOCHS = 12000, 2, 16  # that a model sees, where no epochs are asked for
+RECORDS, LEAST_EPOCHS, MOST_EPOCHS = 12000, 2, 8  # that a model sees, where no epochs are asked for
 PRETRAINING = {"steps": 3000, "batch": 64, "length": 250, "rate": 1e-3, "positions": 512}
 FIGURES = ("f1", "sensitivity", "specificity", "accuracy", "matthews", "model", WORDS, *BAYES)
 
