@@ -197,5 +197,20 @@ class PruningTest(TableCase):
         self.assertEqual(sum(folder is not None for folder in self.world.folders), 2 * len(table.LENGTHS))  # graphs are named below it
 
 
+class AblationTest(TableCase):
+    def test_each_row_changes_one_thing(self):
+        table, rows = self.rows("longformer_ablation")
+        self.assertEqual(len(rows), 1 + len(table.ROWS))
+        answers = [words for words in self.world.of("train") if value(words, "--task") == "answer"]
+        for flag in ("--train-data", "--eval-data", "--batch-tokens", "--learning-rate"):
+            self.assertEqual(len({value(words, flag) for words in answers}), 1, flag)
+        self.assertEqual(sorted({int(value(words, "--steps")) for words in answers}), [table.STEPS, 3 * table.STEPS])
+        self.assertEqual(sorted({int(value(words, "--max-length")) for words in answers}), [table.SHORT, 2048, table.LENGTH])
+        models = [pathlib.Path(value(words, "--model")).name for words in answers]
+        self.assertEqual(models.count(models[0]), 3)  # the whole one, with more steps, and with 2,048 tokens
+        self.assertEqual(len(set(models)), len(table.ROWS) - 2)
+        self.assertEqual(sum("--freeze" in words for words in self.world.of("train")), 1)
+
+
 if __name__ == "__main__":
     unittest.main()
