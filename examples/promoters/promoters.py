@@ -95,7 +95,11 @@ def kmers(bases, kmer, stride=1):
 
 
 def write_table(path, found, chosen):
-    path.write_text("text\tlabel\n" + "".join(f"{kmers(each.bases, chosen.kmer, chosen.stride)}\t{each.label}\n" for each in found))
+    """SystemExit where the run beside it has learned from, or was scored on, other records: it could have learned what is now scored."""
+    text = "text\tlabel\n" + "".join(f"{kmers(each.bases, chosen.kmer, chosen.stride)}\t{each.label}\n" for each in found)
+    if path.exists() and path.with_name("run").exists() and path.read_text() != text:
+        raise SystemExit(f"promoters: the run beside {path} is of other records than those of today: give another folder (--out), or remove this one")
+    path.write_text(text)
     return path
 
 

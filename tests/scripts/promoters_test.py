@@ -94,6 +94,18 @@ class SettingsTest(unittest.TestCase):
                 promoters.keep_settings(types.SimpleNamespace(out=out, weft="weft", made="dinucleotides", seed=0))
 
 
+    def test_a_run_of_other_records_does_not_go_on(self):
+        with tempfile.TemporaryDirectory(prefix="weft-promoters-") as folder:
+            path, chosen_words = pathlib.Path(folder) / "scored.tsv", types.SimpleNamespace(kmer=4, stride=2)
+            first, second = (sequences.examples([bases * 5], None, "uniform", 0) for bases in ("ACGTT", "GGATC"))
+            promoters.write_table(path, first, chosen_words)
+            promoters.write_table(path, second, chosen_words)  # nothing has learned from it
+            path.with_name("run").mkdir()
+            promoters.write_table(path, second, chosen_words)
+            with self.assertRaisesRegex(SystemExit, "is of other records"):
+                promoters.write_table(path, first, chosen_words)
+
+
 class PretrainingTest(unittest.TestCase):
     def test_lines_cover_the_genome_once(self):
         bases = any_bases(random.Random(9), 1003)
