@@ -265,7 +265,8 @@ class JoinedTest(unittest.TestCase):
     def test_two_see_more_than_each(self):
         records = self.records(1000)
         truth = [record.label for record in records]
-        right = {"joined": joined.predicted(records, 0), "words": [int(record.words > 0) for record in records], "model": [int(record.model > 0) for record in records]}
+        right = {"joined": joined.predicted(records, 0), "words": [int(record.words > 0) for record in records],
+                 "model": [int(record.model > 0) for record in records]}
         right = {name: naive_bayes.figures(labels, truth)["accuracy"] for name, labels in right.items()}
         self.assertGreater(right["joined"], right["words"] + 0.03)
         self.assertGreater(right["joined"], right["model"] + 0.03)
@@ -290,7 +291,8 @@ class JoinedTest(unittest.TestCase):
     def test_predictions_of_the_program(self):
         with tempfile.TemporaryDirectory(prefix="weft-promoters-") as folder:
             path = pathlib.Path(folder) / "predictions.jsonl"
-            path.write_text("".join(json.dumps({"label": label, "score": score, "truth": "1"}) + "\n" for label, score in (("1", 0.75), ("0", 0.75), ("1", 1.0))))
+            said = ({"label": label, "score": score, "truth": "1"} for label, score in (("1", 0.75), ("0", 0.75), ("1", 1.0)))
+            path.write_text("".join(json.dumps(each) + "\n" for each in said))
             odds = joined.model_odds(path, 3)
             self.assertAlmostEqual(odds[0], math.log(3))
             self.assertAlmostEqual(odds[1], -math.log(3))
