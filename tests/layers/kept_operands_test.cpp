@@ -8,6 +8,7 @@
 #include <c10/core/GradMode.h>
 #include <torch/utils.h>
 
+#include "weft/layers/inference/packing_for_steps.h"
 #include "weft/layers/linear.h"
 #include "weft/layers/precision.h"
 #include "weft/layers/replay/kept_operands.h"
@@ -43,6 +44,10 @@ TEST(KeptOperandsOfADecoder, GiveTheBitsOfWeightsThatAreRoundedEachTime) {
     EXPECT_TRUE(linear(x).equal(expected)) << rows;
     EXPECT_TRUE(linear(x).equal(expected)) << rows;
     EXPECT_TRUE(linear->activated(x, Activation::kGelu).equal(activate(expected, Activation::kGelu))) << rows;
+    // Sums of a packed form may come in another order: a step of bfloat16 of numbers to 32.
+    const PackingForSteps packs(true);
+    EXPECT_LE((linear(x) - expected).abs().max().item<double>(), 0.125) << rows;
+    EXPECT_EQ(linear->activated(x, Activation::kGelu).scalar_type(), at::kBFloat16);
   }
 }
 

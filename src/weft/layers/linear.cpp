@@ -106,6 +106,21 @@ at::Tensor multiplied(const at::Tensor& x, const Factors& factors) {
                                     : without_gradients(x, factors);
 }
 
+/// As multiplied(), from a packed form of what is kept of the weight where a decoder writes several texts under
+/// autocast. The activation comes behind: fused it would see sums that are not rounded, and the bits would depend on
+/// the rows.
+at::Tensor kept_product(const at::Tensor& x, const Factors& factors, PackedWeight& packed) {
+  const at::Tensor& weight = factors.kept.weight;
+  if (weight.defined() && KeepingOperands::is_on()) {
+    const WithoutAutocast plain;
+    const at::Tensor rows = x.to(weight.scalar_type());
+    if (PackedWeight::serves(rows, weight, {})) {
+      return packed.multiply(rows, weight, factors.kept.bias, {});
+    }
+  }
+  return multiplied(x, factors);
+}
+
 }  // namespace
 
 at::Tensor apply_linear(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias) {
@@ -142,9 +157,9 @@ at::Tensor LinearImpl::product(const at::Tensor& x, std::optional<Activation> ac
     return packed_->multiply(x, weight_, bias_, activation);
   }
   const bool is_step = !is_training() && activation && is_product_of_step(x, weight_);
-  const at::Tensor sums = is_step
-                              ? packed_->multiply(x, weight_, bias_, {})
-                              : multiplied(x, {weight_, bias_, operands_->of(weight_, bias_, product_dtype(weight_))});
+  const at::Tensor sums =
+      is_step ? packed_->multiply(x, weight_, bias_, {})
+              : kept_product(x, {weight_, bias_, operands_->of(weight_, bias_, product_dtype(weight_))}, *packed_);
   return activation ? activate(sums, *activation) : sums;
 }
 
