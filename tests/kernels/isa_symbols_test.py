@@ -16,7 +16,7 @@ HARMLESS = ("DW.ref.", "typeinfo", "vtable")
 def object_files():
     build = pathlib.Path(os.environ["WEFT_BINARY"]).parent.parent
     kernels = build / "src/weft/CMakeFiles/weft_kernels.dir/kernels"
-    return sorted([*kernels.glob("attention_*.cpp.o"), *kernels.glob("int8/product_*.cpp.o")])
+    return sorted([*kernels.glob("attention_*.cpp.o"), *kernels.glob("int8/product_*.cpp.o"), *kernels.glob("training/passes_*.cpp.o")])
 
 
 def weak_symbols(path):

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Five keys a satellite: sums over columns in place of products of matrices.
+// Five keys a satellite: the kernels of a CPU, or sums over columns in place of products of matrices.
 #include "weft/layers/blocks/star_block.h"
 
 #include <ATen/TensorOperators.h>
@@ -15,6 +15,7 @@
 
 #include "weft/attention/mechanisms/row_lengths.h"
 #include "weft/core/error.h"
+#include "weft/layers/blocks/ring_attention.h"
 #include "weft/layers/replay/recompute.h"
 
 namespace weft::layers {
@@ -26,8 +27,9 @@ struct StarKeys {
   at::Tensor values;
 };
 
-StarKeys star_keys(StarAttention& attention, const at::Tensor& x, std::int64_t heads) {
-  const std::vector<at::Tensor> halves = attention->key_value(x).unflatten(-1, {2 * heads, -1}).chunk(2, -2);
+/// Of rows [B, N, 2 H D].
+StarKeys star_keys(const at::Tensor& rows, std::int64_t heads) {
+  const std::vector<at::Tensor> halves = rows.unflatten(-1, {2 * heads, -1}).chunk(2, -2);
   return {halves[0], halves[1]};
 }
 
@@ -58,6 +60,17 @@ at::Tensor attend_to_few(const at::Tensor& queries, const std::vector<StarKeys>&
     sum = sum.defined() ? sum + part : part;
   }
   return sum.to(queries.scalar_type()).flatten(2);
+}
+
+/// ring_attention() by operators over whole tensors, for every device and dtype.
+at::Tensor ring_by_operators(const RingRows& rows, std::int64_t heads) {
+  StarKeys own = star_keys(rows.own, heads);
+  own = {without_rows(own.keys, rows.padding), without_rows(own.values, rows.padding)};
+  const auto at_side = [&own](std::int64_t shift) {
+    return StarKeys{neighbours(own.keys, shift), neighbours(own.values, shift)};
+  };
+  return attend_to_few(rows.queries.unflatten(-1, {heads, -1}),
+                       {at_side(-1), own, at_side(1), star_keys(rows.text, heads), star_keys(rows.relay, heads)});
 }
 
 /// What every layer is told of a text: its embeddings [B, N, hidden], zeros at padding, and bool [B, N], true at
@@ -128,21 +141,16 @@ CompanionFactory StarBlockImpl::companions() const {
 
 at::Tensor StarBlockImpl::next_satellites(const Rows& nodes, const at::Tensor& embeddings, const at::Tensor& padding) {
   const at::Tensor x = norm(nodes.text());
-  const at::Tensor queries = ring->query(x).unflatten(-1, {heads_, -1});
-  StarKeys own = star_keys(ring, x, heads_);
-  own = {without_rows(own.keys, padding), without_rows(own.values, padding)};
-  const auto at_side = [&own](std::int64_t shift) {
-    return StarKeys{neighbours(own.keys, shift), neighbours(own.values, shift)};
-  };
-  const at::Tensor satellites = at::leaky_relu(
-      ring->output(attend_to_few(queries, {at_side(-1), own, at_side(1), star_keys(ring, embeddings, heads_),
-                                           star_keys(ring, nodes.companions(), heads_)})));
+  const RingRows rows{ring->query(x), ring->key_value(x), ring->key_value(embeddings),
+                      ring->key_value(nodes.companions()), padding};
+  const at::Tensor seen = takes_ring(rows, heads_) ? ring_attention(rows, heads_) : ring_by_operators(rows, heads_);
+  const at::Tensor satellites = at::leaky_relu(ring->output(seen));
   return padding.defined() ? satellites.masked_fill(padding.unsqueeze(-1), 0.0) : satellites;
 }
 
 at::Tensor StarBlockImpl::next_relay(const Rows& nodes, const at::Tensor& padding) {
   const at::Tensor before = nodes.companions();
-  const StarKeys seen = star_keys(relay, Rows(before, nodes.text().to(before.scalar_type())).both(), heads_);
+  const StarKeys seen = star_keys(relay->key_value(Rows(before, nodes.text().to(before.scalar_type())).both()), heads_);
   const at::Tensor queries = relay->query(before).unflatten(-1, {heads_, -1});  // [B, 1, H, D]
   const at::ScalarType type = queries.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
   at::Tensor scores = (queries.to(type) * seen.keys).sum(-1) / std::sqrt(static_cast<double>(queries.size(-1)));

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+// Passes of a training step in the instruction set that the file is named after.
+#include "weft/kernels/isa/avx2.h"
+#include "weft/kernels/training/entry.h"
+#include "weft/kernels/training/instances.h"
+
+namespace weft::kernels {
+
+constinit const TrainingKernels kAvx2Training = kTrainingKernelsOf<Avx2>;
+
+}  // namespace weft::kernels
