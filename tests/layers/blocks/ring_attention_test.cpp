@@ -87,12 +87,17 @@ TEST(RingAttention, HasNoSecondDerivative) {
                [&] { torch::autograd::grad({sum}, {rows.queries}, {}, true, true); });
 }
 
-TEST(RingAttention, TakesRowsOfOneDtypeOnly) {
+TEST(RingAttention, TakesRowsOfOneDtypeOnlyAndSomeOfThem) {
   EXPECT_FALSE(layers::takes_ring(some_ring(at::kDouble), 2));
   EXPECT_FALSE(layers::takes_ring(some_ring(at::kHalf), 2));
   layers::RingRows mixed = some_ring(at::kFloat);
   mixed.relay = mixed.relay.to(at::kBFloat16);
   EXPECT_FALSE(layers::takes_ring(mixed, 2));
+  layers::RingRows empty = some_ring(at::kFloat);
+  for (at::Tensor* const rows : {&empty.queries, &empty.own, &empty.text}) {
+    *rows = rows->narrow(1, 0, 0);
+  }
+  EXPECT_FALSE(layers::takes_ring(empty, 2));
 }
 
 TEST(RingAttention, IsTheSameWithoutGradients) {

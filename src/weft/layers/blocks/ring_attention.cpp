@@ -108,7 +108,7 @@ bool takes_ring(const RingRows& rows, std::int64_t heads) {
   const std::optional<kernels::DType> dtype = ring_dtype(type);
   const bool is_alike =
       rows.own.scalar_type() == type && rows.text.scalar_type() == type && rows.relay.scalar_type() == type;
-  return dtype && is_alike && attention::is_in_host_memory(rows.queries) &&
+  return dtype && is_alike && rows.queries.size(1) > 0 && attention::is_in_host_memory(rows.queries) &&
          kernels::takes_ring(kernels::chosen_isa(), *dtype, heads, rows.queries.size(2) / heads);
 }
 

@@ -17,7 +17,8 @@ struct RingRows {
   at::Tensor padding;  ///< bool [B, N], true where own rows count as zeros; or undefined
 };
 
-/// Whether ring_attention() takes these rows: float32 and bfloat16 in host memory, on a processor that has kernels.
+/// Whether ring_attention() takes these rows: float32 and bfloat16 in host memory, N >= 1, on a processor that has
+/// kernels.
 bool takes_ring(const RingRows& rows, std::int64_t heads);
 
 /// [B, N, H D]: satellite i attends to own rows i - 1, i and i + 1, text row i and the relay; beyond the ends there are
