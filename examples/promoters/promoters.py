@@ -69,7 +69,11 @@ def options():
     parser.add_argument("--layers", type=int, default=RECIPE["layers"])
     parser.add_argument("--width", type=int, default=RECIPE["width"])
     parser.add_argument("--seed", type=int, default=0)
-    return parser.parse_args()
+    chosen = parser.parse_args()
+    for name in ("epochs", "kmer", "stride"):
+        if getattr(chosen, name) is not None and getattr(chosen, name) < 1:
+            parser.error(f"--{name} must be 1 or more, found {getattr(chosen, name)}")
+    return chosen
 
 
 class Programs:
@@ -261,7 +265,8 @@ def main():
     others = other_sequences(chosen, promoters)
     check_sequences(chosen, promoters, others)
     parts = checked_folds(chosen, sequences.examples(promoters, others, chosen.made, chosen.seed))
-    chosen.epochs = chosen.epochs or epochs_for(sum(map(len, parts)) * (chosen.folds - 1) // chosen.folds)
+    if chosen.epochs is None:
+        chosen.epochs = epochs_for(sum(map(len, parts)) * (chosen.folds - 1) // chosen.folds)
     keep_settings(chosen)
     folds, out = [], chosen.out
     for fold, scored in enumerate(parts):

@@ -14,6 +14,7 @@ import sys
 import tempfile
 import types
 import unittest
+from unittest import mock
 
 ROOT = pathlib.Path(os.environ.get("WEFT_SOURCE_DIR", pathlib.Path(__file__).resolve().parents[2]))
 sys.path[:0] = [str(ROOT / "examples/promoters"), str(ROOT / "examples/science")]
@@ -84,6 +85,13 @@ class SettingsTest(unittest.TestCase):
             with self.assertRaisesRegex(SystemExit, said):
                 promoters.checked_folds(types.SimpleNamespace(folds=count, seed=0), found)
         self.assertEqual(len(promoters.checked_folds(types.SimpleNamespace(folds=2, seed=0), found)), 2)
+
+    def test_settings_below_one(self):
+        for flag in ("--epochs", "--kmer", "--stride"):
+            words = ["promoters.py", "--promoters", "p.fa", "--made", "uniform", "--out", "out", flag, "0"]
+            with mock.patch.object(sys, "argv", words), contextlib.redirect_stderr(io.StringIO()) as said, self.assertRaises(SystemExit):
+                promoters.options()
+            self.assertIn(f"{flag} must be 1 or more, found 0", said.getvalue())
 
     def test_runs_of_other_settings_do_not_go_on(self):
         with tempfile.TemporaryDirectory(prefix="weft-promoters-") as folder:
