@@ -14,6 +14,7 @@ import sys
 import tempfile
 import types
 import unittest
+from concurrent import futures
 from unittest import mock
 
 ROOT = pathlib.Path(os.environ.get("WEFT_SOURCE_DIR", pathlib.Path(__file__).resolve().parents[2]))
@@ -27,6 +28,7 @@ import promoters  # noqa: E402
 import regions  # noqa: E402
 import science  # noqa: E402
 import sequences  # noqa: E402
+import world  # noqa: E402
 
 
 def any_bases(draw, length, letters="ACGT"):
@@ -202,6 +204,38 @@ class RecipesTest(unittest.TestCase):
             all_learned, later = organisms.split("E. coli, genome", 0, data)
         self.assertEqual(len(learned) + len(scored), len(all_learned))
         self.assertFalse({each.bases for each in (*learned, *scored)} & {each.bases for each in later})
+
+
+class SideBySideTest(unittest.TestCase):
+    def test_rows_of_one_model_take_turns(self):
+        """They write and read the same tables and predictions."""
+        organisms = science.load_table("promoters")
+        free = []
+
+        class Told(world.World):
+            def weft(self, *arguments, folder=None):
+                if arguments[0] != "eval":
+                    return {}
+                predictions = arguments[arguments.index("--predictions") + 1]
+                with futures.ThreadPoolExecutor(1) as another:
+                    free.append(another.submit(self.shared.lock(predictions).acquire, blocking=False).result())
+                rows = (predictions.parent / "scored.tsv").read_text().splitlines()[1:]
+                predictions.write_text("".join(json.dumps({"label": row[-1], "score": 0.9}) + "\n" for row in rows))
+                return {"f1": 1.0, "accuracy": 1.0, "matthews": 1.0, "labels": [{"label": label, "recall": 1.0} for label in "01"]}
+
+            def trained(self, run, *flags):
+                return {}
+
+        with tempfile.TemporaryDirectory(prefix="weft-promoters-") as folder:
+            data, draw = pathlib.Path(folder), random.Random(6)
+            for path in organisms.GENOMIC["E. coli, genome"]:
+                (data / path).parent.mkdir(exist_ok=True)
+                (data / path).write_text("".join(f">{number}\n{any_bases(draw, 81)}\n" for number in range(40)))
+            told = Told(world.Program("weft"), data, data / "out")
+            (told.folder / "E.-coli-genome-0/model").mkdir(parents=True)
+            found = {method: organisms.run({"task": "E. coli, genome", "method": method}, 0, told) for method in ("model", organisms.JOINED)}
+        self.assertEqual(free, [False, False])
+        self.assertEqual({figures["scored"] for figures in found.values()}, {16})
 
 
 class NaiveBayesTest(unittest.TestCase):
