@@ -193,6 +193,7 @@ class PruningTest(TableCase):
         self.assertEqual(patterns, ["full", "full", "full", "kept", "kept"] * len(table.LENGTHS))
         self.assertEqual(sum("--stored-scores" in words for words in self.world.of("bench")), len(table.LENGTHS))
         self.assertEqual([value(words, "--block") for words in self.world.of("prune")], ["64", "32"] * len(table.LENGTHS))
+        self.assertEqual({value(words, "--scope") for words in self.world.of("prune")}, {"layer"})  # the layer whose attention is timed keeps a tenth, too
         self.assertEqual([value(words, "--tile") for words in self.world.of("profile")], ["64", "32"] * len(table.LENGTHS))
         self.assertEqual(sum(folder is not None for folder in self.world.folders), 2 * len(table.LENGTHS))  # graphs are named below it
 

@@ -2,10 +2,12 @@
 """Time and memory of attention, and of a whole encoder, with nine tenths of the attention pruned, beside full attention of three kinds: by Weft's kernel, by
 LibTorch's scaled_dot_product_attention, and by LibTorch's products and softmax with all scores in memory, as programs without a fused kernel compute it.
 
-The talk has such figures of SQuAD: 86.4 s and 5.00 GB with 90% pruned, 95.8 s and 6.24 GB with dense products, 95.4 s and 6.85 GB with a sparse kernel
-that prunes nothing. Here one call of attention has BERT's heads (12 of 64), and the encoder four layers of its width, in float32, forwards and in a
-training step without dropout. Weights are random: what a profile keeps of them says nothing, how many blocks it keeps is what time depends on. The
-blocks of each head and layer are those that `weft prune` left. A seed is a repetition. Run nothing else meanwhile. F1 is in table squad_pruning.
+Rugina et al. (2020) have such figures of SQuAD: 86.4 s and 5.00 GB with 90% pruned, 95.8 s and 6.24 GB with dense products, 95.4 s and 6.85 GB with a
+sparse kernel that prunes nothing. Here one call of attention has BERT's heads (12 of 64), and the encoder four layers of its width, in float32, forwards
+and in a training step without dropout. Weights are random: what a profile keeps of them says nothing, how many blocks it keeps is what time depends on.
+So each layer keeps a tenth, and the call of attention, which is the first layer's, too; which blocks of which heads is up to `weft prune`. The memory of
+an encoder is that of its process, where LibTorch's rows have a Python as well. A seed is a repetition. Run nothing else meanwhile. F1 is in table
+squad_pruning.
 """
 import json
 import pathlib
@@ -66,7 +68,8 @@ def pruned(world, cell, model, folder):
     profile, patterns, thin, block = folder / "profile.safetensors", folder / "pruned.json", folder / "pruned", cell["block"]
     world.run("profile", model, "--text", world.data / "books/train", "--max-bytes", PROFILED, "--context", cell["tokens"], "--edges", 0, "--tile", block,
               "--out", profile)
-    world.weft("prune", profile, "--unit", "block", "--block", block, "--density", round(1 - cell["pruned"] / 100, 6), "--no-graph", "-o", patterns)
+    world.weft("prune", profile, "--unit", "block", "--block", block, "--density", round(1 - cell["pruned"] / 100, 6), "--scope", "layer", "--no-graph",
+               "-o", patterns)
     world.weft("convert", model, "--attention", f"@{patterns}", "--out", thin)
     return thin, json.loads(patterns.read_text(encoding="utf-8"))["attention"][0], folder
 
