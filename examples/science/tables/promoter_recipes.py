@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which recipe tells promoters of organisms that had no part in choosing it: bases a token and learning rate, on four organisms.
+Family, width and the two bases from one token to the next are those of table `promoters`.
 
 Choose for each organism the recipe that is best on the mean of the other three, and look at what it has on this one: `chosen elsewhere` of
 `examples/promoters/chosen.py RESULTS`. Of the five parts of table `promoters` with the same seed the first is not touched here: a recipe is scored on
