@@ -3,6 +3,7 @@
 #include "weft/formats/json_events.h"
 
 #include <iterator>
+#include <string>
 
 #include "weft/core/quote.h"
 
@@ -37,9 +38,11 @@ class CountingIterator {
   const char** reached_;
 };
 
+constexpr std::size_t kLongestReason = 160;  // bytes: a number that is too large may have a million digits
+
 // The reason out of nlohmann's message: neither its own name and position before it nor the text after it, which may be
 // long.
-std::string_view reason(std::string_view message) {
+std::string reason(std::string_view message) {
   const std::size_t name = message.find("] ");
   if (message.starts_with("[json.exception.") && name != std::string_view::npos) {
     message.remove_prefix(name + 2);
@@ -48,7 +51,8 @@ std::string_view reason(std::string_view message) {
   if (start != std::string_view::npos) {
     message.remove_prefix(start + 3);
   }
-  return message.substr(0, message.find("; last read"));
+  message = message.substr(0, message.find("; last read"));
+  return message.size() > kLongestReason ? concat(message.substr(0, kLongestReason), "...") : std::string(message);
 }
 
 }  // namespace
