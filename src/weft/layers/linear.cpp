@@ -108,10 +108,11 @@ at::Tensor multiplied(const at::Tensor& x, const Factors& factors) {
 
 /// As multiplied(), from a packed form of what is kept of the weight where a decoder writes several texts under
 /// autocast. The activation comes behind: fused it would see sums that are not rounded, and the bits would depend on
-/// the rows.
+/// the rows. Where products are emulated what is kept is float32, and that product would round neither x nor its sums.
 at::Tensor kept_product(const at::Tensor& x, const Factors& factors, PackedWeight& packed) {
   const at::Tensor& weight = factors.kept.weight;
-  if (weight.defined() && KeepingOperands::is_on()) {
+  const bool is_rounded = weight.defined() && weight.scalar_type() == product_dtype(factors.weight);
+  if (is_rounded && KeepingOperands::is_on()) {
     const WithoutAutocast plain;
     const at::Tensor rows = x.to(weight.scalar_type());
     if (PackedWeight::serves(rows, weight, {})) {
