@@ -79,7 +79,8 @@ TEST(ParseJson, TrailingTextAndNulBytes) {
 
 TEST(ParseJson, LongTokensDoNotFillTheMessage) {
   expect_no_config("{\"a\": \"" + std::string(1000000, 'x') + "\n\"}", {});
-  expect_no_config("{\"a\": " + std::string(100000, '9') + "}", {"not valid JSON: number overflow parsing '999", "9..."});
+  expect_no_config("{\"a\": " + std::string(100000, '9') + "}",
+                   {"not valid JSON: number overflow parsing '999", "9..."});
 }
 
 TEST(ParseJson, ManyKeysTakeLinearTime) {
