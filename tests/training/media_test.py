@@ -91,6 +91,7 @@ class PicturesTest(MediaCase):
         whole = self.folder / "whole.png"
         made = weft_json("generate", self.run_directory, "--image", self.held_out_picture, "--keep-rows", "3", "--output", whole)
         self.assertEqual((made["rows_kept"], made["new_bytes"]), (3, 15))
+        self.assertIn(made["dtype"], ("float32", "bfloat16"))
         self.check_rows(whole, 3)
         first = whole.read_bytes()
         weft_json("generate", self.run_directory, "--image", self.held_out_picture, "--keep-rows", "3", "--output", whole)

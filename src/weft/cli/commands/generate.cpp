@@ -201,6 +201,7 @@ void run_tensors(const GenerateOptions& options, const checkpoint::OpenedModel& 
                            {{"sequences", results.sequences}, {"sequences_scores", results.scores}});
   if (options.json) {
     Json said = {{"output", options.picture.output},
+                 {"dtype", tasks::dtype_text(product_type(settings))},
                  {"rows", results.sequences.size(0)},
                  {"dtype", tasks::dtype_text(product_type(settings))}};
     tell_of_int8(directory, said);
@@ -215,6 +216,7 @@ void run_picture(const GenerateOptions& options, const checkpoint::OpenedModel& 
       tasks::complete_picture(options.picture, directory, config, tasks::decoder_options(settings));
   if (options.json) {
     Json said = {{"output", options.picture.output},
+                 {"dtype", tasks::dtype_text(product_type(settings))},
                  {"rows_kept", done.rows_kept},
                  {"new_bytes", done.new_bytes},
                  {"seconds", std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count()}};
