@@ -6,6 +6,7 @@
 #include <ATen/ops/log_softmax.h>
 #include <c10/core/GradMode.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <initializer_list>
@@ -32,6 +33,7 @@ std::vector<at::Tensor> written(models::LanguageModel model) {
   const at::Tensor ids = test::random_ids(2, 12).remainder(model->config().vocab_size);
   layers::DecodingState state = model->initial_state();
   std::vector<at::Tensor> logarithms;
+  logarithms.reserve(static_cast<std::size_t>(ids.size(1)));
   for (std::int64_t at = 0; at < ids.size(1); ++at) {
     logarithms.push_back(at::log_softmax(model->decode(ids.narrow(1, at, 1), state), 1));
   }

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "models/small_model.h"
+#include "weft/core/error.h"
 
 namespace weft::models {
 namespace {
@@ -85,7 +86,7 @@ TEST(Bfloat16Decoding, IsNearFloat32ForEveryKindOfModel) {
         config.hidden_act = activation;
         config.num_key_value_heads = 1;
         config.tie_word_embeddings = norm == "pre";
-        expect_near_float32(config, position + " " + norm + " " + activation);
+        expect_near_float32(config, concat(position, " ", norm, " ", activation));
       }
     }
   }
@@ -131,6 +132,7 @@ TEST(Bfloat16Decoding, TokensOneByOneAreTheWholeTextAndSeveralTextsAreEach) {
     EXPECT_LT(mean_nats_between(all, expected), kMeanNats) << attention;
     for (std::int64_t row = 0; row < ids.size(0); ++row) {
       std::vector<at::Tensor> one;
+      one.reserve(all.size());
       for (const at::Tensor& logits : all) {
         one.push_back(logits.narrow(0, row, 1));
       }

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -42,8 +43,12 @@ class PinnedMemory : public c10::Allocator {
   bool holds(const void* data) {
     const std::scoped_lock lock(mutex_);
     const auto* const address = static_cast<const char*>(data);
-    auto place = places_.upper_bound(address);
-    return place != places_.begin() && (--place, address < place->first + place->second);
+    const auto behind = places_.upper_bound(address);
+    if (behind == places_.begin()) {
+      return false;
+    }
+    const auto& [first, bytes] = *std::prev(behind);
+    return address < first + bytes;
   }
 
  private:
