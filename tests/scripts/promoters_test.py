@@ -103,7 +103,6 @@ class SettingsTest(unittest.TestCase):
             with self.assertRaisesRegex(SystemExit, "other settings"):
                 promoters.keep_settings(types.SimpleNamespace(out=out, weft="weft", made="dinucleotides", seed=0))
 
-
     def test_a_run_of_other_records_does_not_go_on(self):
         with tempfile.TemporaryDirectory(prefix="weft-promoters-") as folder:
             path, chosen_words = pathlib.Path(folder) / "scored.tsv", types.SimpleNamespace(kmer=4, stride=2)

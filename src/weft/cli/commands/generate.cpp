@@ -201,7 +201,6 @@ void run_tensors(const GenerateOptions& options, const checkpoint::OpenedModel& 
                            {{"sequences", results.sequences}, {"sequences_scores", results.scores}});
   if (options.json) {
     Json said = {{"output", options.picture.output},
-                 {"dtype", tasks::dtype_text(product_type(settings))},
                  {"rows", results.sequences.size(0)},
                  {"dtype", tasks::dtype_text(product_type(settings))}};
     tell_of_int8(directory, said);
