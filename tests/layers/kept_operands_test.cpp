@@ -83,10 +83,13 @@ TEST(KeptOperandsOfADecoder, AProductWithoutALayerTakesThem) {
   const at::Tensor weight = at::randn({40, 24});
   const at::Tensor x = at::randn({2, 24});
   KeptOperands kept;
+  PackedWeight packed;
   const AutocastToBfloat16 autocast;
   const at::Tensor expected = apply_linear(x, weight, {});
   const KeepingOperands keeps(true);
-  EXPECT_TRUE(apply_linear(x, weight, {}, kept).equal(expected));
+  EXPECT_TRUE(apply_linear(x, weight, {}, kept, packed).equal(expected));
+  const PackingForSteps several_texts(true);
+  EXPECT_EQ(apply_linear(x, weight, {}, kept, packed).scalar_type(), at::kBFloat16) << "emulated or not";
   EXPECT_TRUE(kept.of(weight, {}, at::kBFloat16).weight.defined());
 }
 

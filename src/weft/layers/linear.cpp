@@ -106,30 +106,27 @@ at::Tensor multiplied(const at::Tensor& x, const Factors& factors) {
                                     : without_gradients(x, factors);
 }
 
-/// As multiplied(), from a packed form of what is kept of the weight where a decoder writes several texts under
-/// autocast. The activation comes behind: fused it would see sums that are not rounded, and the bits would depend on
-/// the rows. Where products are emulated what is kept is float32, and that product would round neither x nor its sums.
-at::Tensor kept_product(const at::Tensor& x, const Factors& factors, PackedWeight& packed) {
-  const at::Tensor& weight = factors.kept.weight;
-  const bool is_rounded = weight.defined() && weight.scalar_type() == product_dtype(factors.weight);
-  if (is_rounded && KeepingOperands::is_on()) {
-    const WithoutAutocast plain;
-    const at::Tensor rows = x.to(weight.scalar_type());
-    if (PackedWeight::serves(rows, weight, {})) {
-      return packed.multiply(rows, weight, factors.kept.bias, {});
-    }
-  }
-  return multiplied(x, factors);
-}
-
 }  // namespace
 
 at::Tensor apply_linear(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias) {
   return multiplied(x, {weight, bias, {}});
 }
 
-at::Tensor apply_linear(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias, KeptOperands& operands) {
-  return multiplied(x, {weight, bias, operands.of(weight, bias, product_dtype(weight))});
+// The activation of a layer comes behind: fused it would see sums that are not rounded, and the bits would depend on
+// the rows. Where products are emulated what is kept is float32, and that product would round neither x nor its sums.
+at::Tensor apply_linear(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias, KeptOperands& operands,
+                        PackedWeight& packed) {
+  const at::ScalarType dtype = product_dtype(weight);
+  const Operands kept = operands.of(weight, bias, dtype);
+  const bool is_rounded = kept.weight.defined() && kept.weight.scalar_type() == dtype;
+  if (is_rounded && KeepingOperands::is_on()) {
+    const WithoutAutocast plain;
+    const at::Tensor rows = x.to(dtype);
+    if (PackedWeight::serves(rows, kept.weight, {})) {
+      return packed.multiply(rows, kept.weight, kept.bias, {});
+    }
+  }
+  return multiplied(x, {weight, bias, kept});
 }
 
 at::Tensor LinearRows::operator()(const at::Tensor& x) const {
@@ -159,8 +156,7 @@ at::Tensor LinearImpl::product(const at::Tensor& x, std::optional<Activation> ac
   }
   const bool is_step = !is_training() && activation && is_product_of_step(x, weight_);
   const at::Tensor sums =
-      is_step ? packed_->multiply(x, weight_, bias_, {})
-              : kept_product(x, {weight_, bias_, operands_->of(weight_, bias_, product_dtype(weight_))}, *packed_);
+      is_step ? packed_->multiply(x, weight_, bias_, {}) : apply_linear(x, weight_, bias_, *operands_, *packed_);
   return activation ? activate(sums, *activation) : sums;
 }
 

@@ -21,8 +21,10 @@ namespace weft::layers {
 /// x [..., in], weight [out, in], bias [out] or undefined -> [..., out] in the product dtype of `weight`. The gradients
 /// of weight and bias keep the parameters' dtype. Double backward is an error.
 at::Tensor apply_linear(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias);
-/// The same, with the forms that `operands` keeps of weight and bias.
-at::Tensor apply_linear(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias, KeptOperands& operands);
+/// The same, with the forms that `operands` keeps of weight and bias, and where a decoder writes several texts under
+/// autocast from a packed form of these.
+at::Tensor apply_linear(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias, KeptOperands& operands,
+                        PackedWeight& packed);
 
 /// Some outputs of a linear layer: y = x W[begin : begin + count]^T + b[begin : begin + count].
 class LinearRows {

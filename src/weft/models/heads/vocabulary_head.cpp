@@ -8,7 +8,6 @@
 
 #include "weft/attention/devices/placed.h"
 #include "weft/core/error.h"
-#include "weft/layers/precision.h"
 
 namespace weft::models {
 namespace {
@@ -97,14 +96,7 @@ at::Tensor VocabularyScorer::step_logits(const at::Tensor& hidden, StepForms& fo
   if (layers::PackedWeight::serves(seen, table, {})) {
     return at_least_float(forms.packed.multiply(seen, table, weights.bias, {}));
   }
-  // Under autocast a form of what is kept.
-  const layers::Operands kept = forms.operands.of(table, weights.bias, layers::product_dtype(table));
-  const at::Tensor rows = kept.weight.defined() ? seen.to(kept.weight.scalar_type()) : seen;
-  if (kept.weight.defined() && layers::PackedWeight::serves(rows, kept.weight, {})) {
-    const layers::WithoutAutocast plain;
-    return at_least_float(forms.packed.multiply(rows, kept.weight, kept.bias, {}));
-  }
-  return at_least_float(layers::apply_linear(seen, table, weights.bias, forms.operands));
+  return at_least_float(layers::apply_linear(seen, table, weights.bias, forms.operands, forms.packed));
 }
 
 at::Tensor VocabularyScorer::loss(const at::Tensor& hidden, const at::Tensor& labels, double smoothing) {
