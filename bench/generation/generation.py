@@ -75,7 +75,7 @@ def options():
     parser.add_argument("--rounds", type=int, default=3, help="turns of each program")
     parser.add_argument("--repeats", type=int, default=2, help="timed runs of a turn")
     parser.add_argument("--threads", type=int, default=2, help="threads of each program")
-    parser.add_argument("--init-std", type=float, default=0.02, help="standard deviation of the weights: far larger ones write the same token again and again")
+    parser.add_argument("--init-std", type=float, default=0.02, help="standard deviation of the weights, but of T5, which has none: far larger ones write the same token again and again")
     parser.add_argument("--seed", type=int, default=0, help="of weights and sources")
     parser.add_argument("--folder", type=pathlib.Path, help="where the directories of weights stay; absent: a temporary one")
     parser.add_argument("--may-differ", action="store_true", help="count texts that differ from those of the peer, instead of refusing to time")
@@ -92,9 +92,9 @@ def can_run(chosen, case):
 
 
 def write_sources(path, batch, length, seed):
-    """A safetensors file with input_ids int64 [batch, length]: ids that no family gives a special meaning."""
+    """A safetensors file with input_ids int64 [batch, length]: ids that every family has and none gives a special meaning."""
     draw = random.Random(seed)
-    ids = struct.pack(f"<{batch * length}q", *(draw.randrange(200, 50000) for _ in range(batch * length)))
+    ids = struct.pack(f"<{batch * length}q", *(draw.randrange(200, 32000) for _ in range(batch * length)))
     header = json.dumps({"input_ids": {"dtype": "I64", "shape": [batch, length], "data_offsets": [0, len(ids)]}}).encode()
     path.write_bytes(struct.pack("<Q", len(header)) + header + ids)
 
@@ -120,8 +120,8 @@ def prepared(chosen, case, folder):
         if family == "gpt2":
             programs.run([chosen.peer_python, PEERS, "make-gpt2", unfinished, "none", "--seed", chosen.seed])
         else:
-            programs.weft(chosen.weft, "init", "--family", family, *shape, "--init-std", chosen.init_std, "--seed", chosen.seed, "--out",
-                          unfinished)
+            spread = [] if family == "t5" else ["--init-std", chosen.init_std]
+            programs.weft(chosen.weft, "init", "--family", family, *shape, *spread, "--seed", chosen.seed, "--out", unfinished)
             flip_signs(unfinished / "model.safetensors", LAST_NORMS[family], chosen.seed)
         unfinished.rename(directory)
         unfinished.parent.rmdir()
