@@ -17,8 +17,8 @@ NEEDS = [*long_answers.NEEDS, "books/train"]
 LENGTHS = (1024, 2048, 4096)
 SENTENCE, FULL, CONTROLS = "sentence of most words", "full attention", {"profile": [], "window": ["--control", "window"], "random": ["--control", "random"]}
 PRUNED, BLOCK, PROFILED = 90, 32, 64
-TOKENS_A_STEP, MASKED_CONTEXT, MASKED_STEPS = 8192, 512, 600
-FIRST_LENGTH, FIRST_STEPS, STEPS = 1024, 800, 150
+TOKENS_A_STEP, MASKED_CONTEXT, MASKED_STEPS = 8192, 512, 400
+FIRST_LENGTH, FIRST_STEPS, STEPS = 1024, 600, 100
 
 
 def cells():
