@@ -5,8 +5,11 @@ Its features are words of one to three letters at their own place, of four lette
 stretch once more, moved by half of it, so that no border hides a word), and of four and six letters anywhere. A box that stands where it should, one
 that has moved a little, and the composition of a genome are all among them.
 """
+import array
+import functools
 import itertools
 import math
+import operator
 import random
 
 FORMS = ((1, 1), (2, 1), (3, 1), (4, 8), (6, 16), (4, 0), (6, 0))  # letters, places that count as one (0: all)
@@ -23,13 +26,40 @@ def softplus(number):
     return max(number, 0.0) + math.log1p(math.exp(-abs(number)))
 
 
-def words_of(text, letters, width):
-    """(place, word) of every run of letters, where `width` places are one; twice where they are more than one."""
-    words = [text[begin:begin + letters] for begin in range(len(text) - letters + 1)]
-    if width == 0:
-        return [(0, word) for word in words]
-    exact = [(begin // width, word) for begin, word in enumerate(words)]
-    return exact if width == 1 else exact + [(~((begin + width // 2) // width), word) for begin, word in enumerate(words)]
+@functools.cache
+def codes_of(letters):
+    """{word: its number} of the words of so many letters."""
+    return {"".join(word): number for number, word in enumerate(itertools.product("ACGT", repeat=letters))}
+
+
+class Form:
+    """Words of so many letters, each within `width` places (0: all); `moved`: stretches are moved by so many. Its features are numbered from `begin` on,
+    those of `places` words to `end`."""
+
+    def __init__(self, letters, width, moved, begin, places):
+        self.letters, self.codes = letters, codes_of(letters)
+        stretches = -(-(places + moved) // width) if width else 1
+        self.end = begin + len(self.codes) * stretches
+        begins = (begin + len(self.codes) * ((place + moved) // width) for place in range(stretches * width - moved))
+        self.begins = array.array("Q", begins) if width else itertools.repeat(begin)
+
+    def features(self, words):
+        """Numbers of the words of a text in order, which are all of A, C, G and T."""
+        return map(operator.add, self.begins, map(self.codes.__getitem__, words))
+
+    def known(self, words):
+        """The same where some words have other letters: without them."""
+        return [begin + self.codes[word] for begin, word in zip(self.begins, words) if word in self.codes]
+
+
+def forms_of(places):
+    """FORMS for texts of at most so many letters; a form whose stretches are longer than a place is there twice."""
+    found, end = [], 0
+    for letters, width in FORMS:
+        for moved in (0, width // 2) if width > 1 else (0,):
+            found.append(Form(letters, width, moved, end, max(0, places - letters + 1)))
+            end = found[-1].end
+    return found
 
 
 class PlacedWords:
@@ -38,26 +68,21 @@ class PlacedWords:
     def __init__(self, texts, labels, seed=0):
         if set(labels) != {0, 1}:
             raise ValueError(f"words at places need examples of both classes, found labels {sorted(set(labels))}")
-        self.numbers = [{} for _ in FORMS]
-        counter = itertools.count()
-        rows = [self.numbered(text, counter) for text in texts]
+        self.forms = forms_of(max(map(len, texts)))
         self.bias = math.log(sum(labels) / (len(labels) - sum(labels)))
-        self.weights = [0.0] * next(counter)
-        draw, order = random.Random(seed), list(range(len(rows)))
+        self.weights = array.array("d", bytes(8 * self.forms[-1].end))
+        draw, order = random.Random(seed), list(range(len(texts)))
         for number in range(PASSES):
             draw.shuffle(order)
             for place in order:
-                self.learn(rows[place], labels[place], RATE / (1 + number))
+                self.learn(self.features(texts[place]), labels[place], RATE / (1 + number))
 
-    def numbered(self, text, counter):
-        """The features of a text by number; new ones have the next numbers of the counter."""
-        found = []
-        for numbers, (letters, width) in zip(self.numbers, FORMS):
-            for key in words_of(text, letters, width):
-                number = numbers.get(key)
-                if number is None:
-                    number = numbers[key] = next(counter)
-                found.append(number)
+    def features(self, text):
+        """The numbers of a text's features; words behind the last place that was learned have none."""
+        words = {letters: [text[begin:begin + letters] for begin in range(len(text) - letters + 1)] for letters in {form.letters for form in self.forms}}
+        plain, found = set(text) <= set("ACGT"), []
+        for form in self.forms:
+            found += (form.features if plain else form.known)(words[form.letters])
         return found
 
     def learn(self, row, label, rate):
@@ -69,9 +94,8 @@ class PlacedWords:
             weights[number] -= step
 
     def score(self, text):
-        """The logarithm of the odds of class 1; words that were not there to learn say nothing."""
-        found = (numbers.get(key) for numbers, (letters, width) in zip(self.numbers, FORMS) for key in words_of(text, letters, width))
-        return self.bias + sum(self.weights[number] for number in found if number is not None)
+        """The logarithm of the odds of class 1."""
+        return self.bias + sum(map(self.weights.__getitem__, self.features(text)))
 
     def predict(self, text):
         return int(self.score(text) > 0)

@@ -18,8 +18,9 @@ import random
 import zlib
 from typing import NamedTuple
 
+from near_copies import near_copies
+
 PARTS, KEPT = 20, 8
-COPY_LETTERS, COPY_SHARE = 16, 0.25
 OPENERS = {b"\x1f\x8b": gzip.open, b"BZ": bz2.open}
 
 
@@ -107,29 +108,6 @@ def redrawn(bases, kind, draw):
         before = pieces[number - 1][-1:] if number else ""
         pieces[number] = KINDS[kind](draw, before, len(pieces[number]), counts)
     return "".join(pieces)
-
-
-def near_copies(sequences):
-    """A group's number for each sequence: two are in one where a quarter of the runs of 16 letters of the shorter one are in the other."""
-    parent = list(range(len(sequences)))
-
-    def root(number):
-        while parent[number] != number:
-            parent[number] = parent[parent[number]]
-            number = parent[number]
-        return number
-
-    holders = collections.defaultdict(list)
-    for number, bases in enumerate(sequences):
-        runs = {bases[begin:begin + COPY_LETTERS] for begin in range(len(bases) - COPY_LETTERS + 1)}
-        shared = collections.Counter(other for run in runs for other in holders[run])
-        for other, count in shared.items():
-            if count >= COPY_SHARE * min(len(runs), len(sequences[other]) - COPY_LETTERS + 1):
-                low, high = sorted((root(number), root(other)))
-                parent[high] = low  # a group is its first sequence, in whichever order runs come out of their set
-        for run in runs:
-            holders[run].append(number)
-    return [root(number) for number in range(len(sequences))]
 
 
 def examples(promoters, others, kind, seed):

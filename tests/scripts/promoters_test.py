@@ -12,6 +12,7 @@ import pathlib
 import random
 import sys
 import tempfile
+import tracemalloc
 import types
 import unittest
 from concurrent import futures
@@ -265,11 +266,49 @@ class NaiveBayesTest(unittest.TestCase):
 
 
 class PlacedWordsTest(unittest.TestCase):
-    def test_words_of(self):
-        self.assertEqual(placed_words.words_of("ACGT", 2, 0), [(0, "AC"), (0, "CG"), (0, "GT")])
-        self.assertEqual(placed_words.words_of("ACGT", 2, 1), [(0, "AC"), (1, "CG"), (2, "GT")])
-        self.assertEqual(placed_words.words_of("ACGTA", 2, 2), [(0, "AC"), (0, "CG"), (1, "GT"), (1, "TA"), (~0, "AC"), (~1, "CG"), (~1, "GT"), (~2, "TA")])
-        self.assertEqual(placed_words.words_of("A", 2, 8), [])
+    def test_features(self):
+        """Those of two letters, of which 'ACGTA' has four: in stretches of two places, moved by one, and anywhere."""
+        words = ["AC", "CG", "GT", "TA"]
+        for width, moved, stretches in ((1, 0, [0, 1, 2, 3]), (2, 0, [0, 0, 1, 1]), (2, 1, [0, 1, 1, 2]), (0, 0, [0, 0, 0, 0])):
+            form = placed_words.Form(2, width, moved, 100, 4)
+            self.assertEqual(list(form.features(words)), [100 + 16 * stretch + code for stretch, code in zip(stretches, (1, 6, 11, 12))])
+            self.assertEqual(form.known(["AC", "NG", "GT"]), [100 + 16 * stretches[0] + 1, 100 + 16 * stretches[2] + 11])
+            self.assertEqual(form.end, 116 + 16 * max(stretches))
+
+    def test_numbers_are_those_of_a_dictionary(self):
+        """To the last bit, for texts of any lengths; the same descent over features with names."""
+        draw = random.Random(7)
+        texts = [any_bases(draw, draw.choice((5, 40, 61)), letters) for letters in ("AACGT", "ACGTT") * 30]
+        labels, weights, order = [0, 1] * 30, collections.defaultdict(float), list(range(60))
+
+        def named(text):
+            for letters, width in placed_words.FORMS:
+                for moved in (0, width // 2) if width > 1 else (0,):
+                    yield from ((letters, width, moved, (begin + moved) // max(1, width) if width else 0, text[begin:begin + letters])
+                                for begin in range(len(text) - letters + 1))
+
+        words, bias, shuffled = placed_words.PlacedWords(texts, labels, 3), 0.0, random.Random(3)
+        for number in range(placed_words.PASSES):
+            shuffled.shuffle(order)
+            for place in order:
+                row = list(named(texts[place]))
+                odds = bias + sum(weights[name] for name in row)
+                step = placed_words.RATE / (1 + number) * (placed_words.probability(odds) - labels[place]) / len(row)
+                bias -= step
+                for name in row:
+                    weights[name] -= step
+        for text in (*texts, any_bases(draw, 90), "A", "ACGTACGNACGTACG"):
+            self.assertEqual(words.score(text), bias + sum(weights.get(name, 0.0) for name in named(text)))
+
+    def test_memory_does_not_grow_with_records(self):
+        draw, most = random.Random(8), []
+        for count in (40, 160):
+            texts = [any_bases(draw, 81) for _ in range(count)]
+            tracemalloc.start()
+            placed_words.PlacedWords(texts, [0, 1] * (count // 2))
+            most.append(tracemalloc.get_traced_memory()[1])
+            tracemalloc.stop()
+        self.assertLess(most[1], most[0] + 120 * 100)  # bytes a record
 
     def test_a_box_that_moves_is_found(self):
         """Counts of runs do not see where it stands; others have it, too, elsewhere."""
