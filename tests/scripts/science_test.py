@@ -141,7 +141,7 @@ class ScalingTableTest(unittest.TestCase):
         self.assertEqual(scaling.parameters(2, 64), 12 * 2 * 64 * 64 + 256 * 64)
         for cell in scaling.cells():
             per_byte = scaling.operations(cell["layers"], cell["width"], 128.5)
-            tokens = scaling.BATCHES[cell["compute"]] * 256
+            tokens = scaling.BATCH * 256
             self.assertAlmostEqual(scaling.steps_of(float(cell["compute"]), per_byte, tokens) * per_byte * tokens / float(cell["compute"]), 1, delta=0.01)
             self.assertEqual(cell["width"] % scaling.HEAD, 0)
         self.assertEqual(equal.mean_keys(2048), 1024.5)

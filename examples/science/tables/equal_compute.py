@@ -7,7 +7,7 @@ from tables.scaling import EVALUATED, operations, steps_of
 
 CLAIM = "With the same compute, windows that leave more steps learn more than full attention does."
 FIGURE, BETTER, GROUP, NEEDS = "bits_per_byte", "smaller", "compute", ["books/train", "books/val"]
-CONTEXT, BATCH, LAYERS, WIDTH, HEADS = 2048, 8, 4, 128, 4
+CONTEXT, BATCH, LAYERS, WIDTH, HEADS = 2048, 2, 4, 128, 4
 # A pattern, and how far back the query of each head looks.
 PATTERNS = {"full": ("full", [CONTEXT] * 4), "window of 64": ("window(left=64)", [64] * 4), "window of 256": ("window(left=256)", [256] * 4),
             "windows of 64, 256 and 2,048": ("heads(2 * window(left=64), 1 * window(left=256), 1 * window(left=2048))", [64, 64, 256, CONTEXT])}
