@@ -29,7 +29,7 @@ NEEDS = [GENOME]
 ATTENTION = {"full": "full", "window, global": "block(32, window(3) | global(first=1))", "window": "block(32, window(3))"}
 CUTS = {252: 42, 1020: 170, 4092: planted.WORDS}
 LEARNED, SCORED = 4000, 1000
-EPOCHS, BATCH, LAYERS, WIDTH = 10, 32, 2, 128
+EPOCHS, BATCH, LAYERS, WIDTH = 10, 16, 2, 128
 COUNTS = "counts of words"
 
 

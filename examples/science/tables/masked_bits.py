@@ -10,7 +10,7 @@ import math
 
 CLAIM = "A model that reads 2,048 bytes by few edges needs fewer bits a masked byte than one that sees all pairs of 256."
 FIGURE, BETTER, NEEDS = "bits", "smaller", ["books/train", "books/val"]
-LONGEST, BYTES_A_STEP, STEPS, LAYERS, WIDTH = 2048, 8192, 1500, 4, 128
+LONGEST, BYTES_A_STEP, STEPS, LAYERS, WIDTH = 2048, 4096, 1500, 4, 128
 EVALUATED = 400_000  # held-out bytes
 MASKED = 0.15
 CONSTANT = "unigram"

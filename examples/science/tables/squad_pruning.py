@@ -17,7 +17,7 @@ NEEDS = [*long_answers.NEEDS, "books/train"]
 LENGTHS = (1024, 2048, 4096)
 SENTENCE, FULL, CONTROLS = "sentence of most words", "full attention", {"profile": [], "window": ["--control", "window"], "random": ["--control", "random"]}
 PRUNED, BLOCK, PROFILED = 90, 32, 64
-TOKENS_A_STEP, MASKED_CONTEXT, MASKED_STEPS = 8192, 512, 400
+TOKENS_A_STEP, MASKED_CONTEXT, MASKED_BATCH, MASKED_STEPS = 8192, 512, 8, 1000
 FIRST_LENGTH, FIRST_STEPS, STEPS = 1024, 600, 100
 
 
@@ -43,7 +43,7 @@ def encoder(seed, world):
                        max(LENGTHS), "--seed", seed, "--out", model)
     run = world.folder / "runs" / f"masked-{seed}"
     world.trained(run, "--task", "mlm", "--model", model, "--train-text", world.data / "books/train", long_answers.learned_text(world), "--context",
-                  MASKED_CONTEXT, "--batch-size", TOKENS_A_STEP // MASKED_CONTEXT, "--steps", MASKED_STEPS, "--learning-rate", 2e-3, "--seed", seed)
+                  MASKED_CONTEXT, "--batch-size", MASKED_BATCH, "--steps", MASKED_STEPS, "--learning-rate", 2e-3, "--seed", seed)
     return run
 
 
