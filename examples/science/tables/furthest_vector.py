@@ -1,26 +1,30 @@
 # SPDX-License-Identifier: Apache-2.0
 """Small models that learn to find the furthest of n unit vectors, with full attention and with few edges: docs/theory/furthest-vector.md.
 
-The models are layers of attention and feed-forward in PyTorch over weft_attention. They see vectors in d = 16 dimensions in any order, each with a tag, a
-random vector that says nothing of it, and give one for each; its nearest tag of the text is the answer. Without tags a model needs no attention: it
-gives -u, and whoever looks for the nearest vector of the text does its work. `met` is the share of pairs that the graph lets meet in so many layers,
-`chance` 1 / n; both need no training. Where `met` is small no weights can help, where it is 1 the vectors have to pass through what a token can hold.
+The models are layers of attention and feed-forward in PyTorch over weft_attention. They see unit vectors of WIDTH numbers in any order, each with a
+tag, a random vector that says nothing of it, and give one for each; its nearest tag of the text is the answer. Without tags a model needs no attention:
+it gives -u, and whoever looks for the nearest vector of the text does its work. `met` is the share of pairs that the graph lets meet in so many layers,
+`chance` 1 / n; both need no training. Where `met` is small no weights can help, where it is 100% vectors have to pass through what a token can hold.
+
+The recipe is one in which full attention learns the task with one layer and with more. The task has a plateau at chance: no value is of use before keys
+are compared, and no comparison before values are tags. What makes it short: SCALE gives the numbers of the vectors a variance of 1, without which the
+feed-forward layers and the mixed values drown them; BRANCH makes each layer near to the identity at the beginning, so that the tags come through all
+layers; 8 numbers in place of 16 are enough for tags that differ.
 """
 import importlib
 import pathlib
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
-CLAIM = "Whose tag does the furthest vector carry: full attention learns it in one layer, graphs of few edges do not learn what they could not know."
+CLAIM = "Whose tag does the furthest vector carry: full attention learns it with one layer and with more, graphs of few edges learn no more than they let meet."
 FIGURE, BETTER, NEEDS, GROUP, APART = "right", "larger", [], "n", True
-WIDTH, MODEL, HEADS, BATCH, STEPS = 16, 64, 4, 16, 1500
+WIDTH, MODEL, HEADS, TOKENS, STEPS, RATE = 8, 64, 4, 512, 1000, 3e-3  # TOKENS: of all texts of a step
+SCALE, BRANCH = WIDTH ** 0.5, 0.3
 GRAPHS = {"full": "full", "window": "ring(8)", "global": "ring(8) | global(2)", "bigbird": "ring(8) | global(2) | random(4, seed=layer)"}
 
 
 def cells():
-    for count in (32, 128, 512):
-        for layers in (1, 2, 4, 8):
-            yield from ({"n": count, "layers": layers, "graph": name} for name in GRAPHS if name != "full" or layers <= 2)
+    return [{"n": count, "layers": layers, "graph": name} for count in (32, 128) for layers in (1, 2, 4) for name in GRAPHS]
 
 
 def met_share(pattern, count, layers, numpy):
@@ -43,6 +47,11 @@ def make_model(torch, pattern, layers):
             self.norm, self.after = torch.nn.LayerNorm(MODEL), torch.nn.LayerNorm(MODEL)
             self.project, self.join = torch.nn.Linear(MODEL, 3 * MODEL), torch.nn.Linear(MODEL, MODEL)
             self.feed_forward = torch.nn.Sequential(torch.nn.Linear(MODEL, 4 * MODEL), torch.nn.GELU(), torch.nn.Linear(4 * MODEL, MODEL))
+            with torch.no_grad():
+                self.join.weight *= BRANCH
+                self.feed_forward[2].weight *= BRANCH
+                for part in (self.project, self.join, self.feed_forward[2]):
+                    part.bias.zero_()
 
         def forward(self, rows):
             query, key, value = self.project(self.norm(rows)).unflatten(2, (3, HEADS, -1)).permute(2, 0, 3, 1, 4)
@@ -54,7 +63,7 @@ def make_model(torch, pattern, layers):
                                torch.nn.Linear(MODEL, WIDTH))
 
 
-def texts(torch, count, generator, batch=BATCH):
+def texts(torch, count, generator, batch):
     """(vectors and their tags [B, n, 2 d], which vector is the furthest from each [B, n])"""
     vectors, tags = torch.nn.functional.normalize(torch.randn(2, batch, count, WIDTH, generator=generator), dim=3)
     return torch.cat([vectors, tags], dim=2), (vectors @ vectors.transpose(1, 2)).argmin(dim=2)
@@ -62,7 +71,7 @@ def texts(torch, count, generator, batch=BATCH):
 
 def scores(found, rows):
     """Of each answer against the tags."""
-    return 8.0 * found @ rows[..., WIDTH:].transpose(1, 2)
+    return 8 * found @ rows[..., WIDTH:].transpose(1, 2)
 
 
 def run(cell, seed, world):
@@ -73,16 +82,16 @@ def run(cell, seed, world):
     torch.manual_seed(seed)
     pattern, count = GRAPHS[cell["graph"]], cell["n"]
     model, generator = make_model(torch, pattern, cell["layers"]), torch.Generator().manual_seed(seed)
-    optimiser = torch.optim.AdamW(model.parameters(), lr=1e-3, weight_decay=0.01)
-    schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, 2e-3, total_steps=STEPS)
+    optimiser = torch.optim.AdamW(model.parameters(), lr=RATE, weight_decay=0.01, fused=True)
+    schedule = torch.optim.lr_scheduler.LambdaLR(optimiser, lambda step: min(10 * (step + 1) / STEPS, 1, 2 - 2 * step / STEPS))
     for _ in range(STEPS):
-        vectors, wanted = texts(torch, count, generator)
-        loss = torch.nn.functional.cross_entropy(scores(model(vectors), vectors).flatten(0, 1), wanted.flatten())
+        rows, wanted = texts(torch, count, generator, TOKENS // count)
+        loss = torch.nn.functional.cross_entropy(scores(model(SCALE * rows), rows).flatten(0, 1), wanted.flatten())
         optimiser.zero_grad()
         loss.backward()
         optimiser.step()
         schedule.step()
     with torch.no_grad():
-        vectors, wanted = texts(torch, count, torch.Generator().manual_seed(1_000_000 + seed), 64)
-        right = (scores(model(vectors), vectors).argmax(dim=2) == wanted).double().mean().item()
+        rows, wanted = texts(torch, count, torch.Generator().manual_seed(1_000_000 + seed), 64)
+        right = (scores(model(SCALE * rows), rows).argmax(dim=2) == wanted).double().mean().item()
     return {"right": 100 * right, "met": 100 * float(met_share(pattern, count, cell["layers"], numpy)), "chance": 100 / count}
