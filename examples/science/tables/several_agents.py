@@ -11,7 +11,7 @@ import reranking
 
 CLAIM = "Models that write together are better than one of them, and than one that learned as long as all of them."
 FIGURE, BETTER, NEEDS = "bleu", "larger", ["multi30k/train.de", "multi30k/val.de"]
-STEPS, BATCH_TOKENS, MOST, BEAMS, PAIRS = 500, 4096, 4, 5, 5000
+STEPS, BATCH_TOKENS, MOST, BEAMS, PAIRS = 1200, 1024, 4, 5, 5000
 ALONE, LONG, BACKWARDS, RERANKED = "one", "one, four times as long", "one, right to left", "one, in the order of right to left"
 PUPIL = "one, taught by four"
 FEW, MADE, NOISY = "one of 5,000 pairs", "one with made sources", "one with noisy made sources"
