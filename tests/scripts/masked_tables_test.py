@@ -74,7 +74,7 @@ class MaskedTablesTest(unittest.TestCase):
 
     def test_recall(self):
         table, rows = self.rows("encoder_recall", seed=3)
-        self.assertAlmostEqual(rows[0][1]["restored"], 100 / 26)
+        self.assertAlmostEqual(rows[0][1]["restored"], 100 / 62)
         self.assertEqual(len(rows), 1 + len(table.ATTENTION))
         self.assertEqual(len(set(self.world.values("train", "--train-text"))), 1)  # all rows of a seed learn from one text
         self.assertNotEqual(self.world.values("train", "--train-text"), self.world.values("train", "--eval-text"))
@@ -91,7 +91,7 @@ class MaskedTablesTest(unittest.TestCase):
             distance = next(each for each in range(1, table.TEXT) if one[each:] == one[:-each])
             distances.add(distance)
             near = sum(one[place] in one[max(0, place - 16):place] for place in range(16, table.TEXT)) / (table.TEXT - 16)
-            self.assertLess(near, 0.75)  # letters within half a window are there by chance alone
+            self.assertLess(near, 0.5)  # letters within what two layers of the window reach are there by chance alone
         self.assertTrue(table.WORD[0] <= min(distances) and max(distances) <= table.WORD[1])
         self.assertGreater(len(distances), 5)
 

