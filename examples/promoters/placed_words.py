@@ -12,18 +12,10 @@ import math
 import operator
 import random
 
+import weighing
+
 FORMS = ((1, 1), (2, 1), (3, 1), (4, 8), (6, 16), (4, 0), (6, 0))  # letters, places that count as one (0: all)
-PASSES, RATE = 4, 2.0
-
-
-def probability(odds):
-    """Of the logarithm of odds."""
-    return 1 / (1 + math.exp(-odds)) if odds > -700 else 0.0
-
-
-def softplus(number):
-    """The logarithm of 1 + exp(number)."""
-    return max(number, 0.0) + math.log1p(math.exp(-abs(number)))
+PASSES, SEEN, RATE = 4, 4000, 2.0  # passes at least, and texts that all passes together see at least
 
 
 @functools.cache
@@ -62,6 +54,11 @@ def forms_of(places):
     return found
 
 
+def passes_for(count):
+    """Few texts are passed more often, so that there are enough steps."""
+    return max(PASSES, round(SEEN / count))
+
+
 class PlacedWords:
     """Of two classes. Steps of gradient descent whose size falls with each pass and with how many features a text has; `seed` orders the texts."""
 
@@ -72,7 +69,7 @@ class PlacedWords:
         self.bias = math.log(sum(labels) / (len(labels) - sum(labels)))
         self.weights = array.array("d", bytes(8 * self.forms[-1].end))
         draw, order = random.Random(seed), list(range(len(texts)))
-        for number in range(PASSES):
+        for number in range(passes_for(len(texts))):
             draw.shuffle(order)
             for place in order:
                 self.learn(self.features(texts[place]), labels[place], RATE / (1 + number))
@@ -88,7 +85,7 @@ class PlacedWords:
     def learn(self, row, label, rate):
         weights = self.weights
         odds = self.bias + sum(map(weights.__getitem__, row))
-        step = rate * (probability(odds) - label) / max(1, len(row))
+        step = rate * (weighing.probability(odds) - label) / max(1, len(row))
         self.bias -= step
         for number in row:
             weights[number] -= step

@@ -8,8 +8,8 @@ Other sequences are a file, or made of the promoters (sequences.py). Three thing
     model    a small encoder with random weights. Sequences become overlapping k-mers, as in DNABERT (Ji et al. 2021): k bases are one token, and the
              next begins --stride bases later. Figures are of its last step, so nothing is chosen by what is held out. Where negatives are made, the
              model sees others in each epoch, so that it cannot learn them by heart; those that are scored are made once.
-    joined   words at their places and the model together (joined.py): what is held out is cut into parts, and two weights and a constant for a
-             part are fitted on the other parts. F1, sensitivity, specificity, accuracy and Matthews are of this; `model` and the names of counts
+    joined   words at their places and runs of four letters (counted.py) and the model together (joined.py): what is held out is cut into parts, and
+             two weights and a constant for a part are fitted on the other parts. F1, sensitivity, specificity, accuracy and Matthews are of this; `model` and the names of counts
              are the F1 of each alone.
 
 The settings are the same for every organism. Without --epochs a model learns so many that it sees about 12,000 records, 2 at least and 8 at most.
@@ -32,9 +32,9 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "bench"))
 
+import counted  # noqa: E402
 import joined  # noqa: E402
 import naive_bayes  # noqa: E402
-import placed_words  # noqa: E402
 import programs  # noqa: E402
 import regions  # noqa: E402
 import sequences  # noqa: E402
@@ -182,11 +182,10 @@ def trained_figures(chosen, learned, scored, program=None):
 
 
 def joined_figures(chosen, learned, scored):
-    """Figures of words at their places and of the model of chosen.out together, and the F1 of the words alone."""
-    texts, labels, truth = [each.bases for each in learned], [each.label for each in learned], [each.label for each in scored]
-    words = placed_words.PlacedWords(texts, labels, chosen.seed)
-    records = joined.scored_records(words, joined.model_odds(chosen.out / PREDICTIONS, len(scored)), scored)
-    alone = naive_bayes.figures([int(record.words > 0) for record in records], truth)
+    """Figures of counts and of the model of chosen.out together, and the F1 of words at their places alone."""
+    truth, together = [each.label for each in scored], counted.Counted(learned, chosen.seed)
+    records = joined.scored_records(together, joined.model_odds(chosen.out / PREDICTIONS, len(scored)), scored)
+    alone = naive_bayes.figures([together.both.words.predict(each.bases) for each in scored], truth)
     return naive_bayes.figures(joined.predicted(records, chosen.seed), truth) | {WORDS: alone["f1"]}
 
 
@@ -223,7 +222,9 @@ def checked_folds(chosen, found):
     parts = sequences.folds(found, chosen.folds, chosen.seed)
     for number, part in enumerate(parts):
         if {each.label for each in part} != {0, 1}:
-            raise SystemExit(f"promoters: fold {number} of {chosen.folds} has not got both promoters and others: give fewer --folds or more sequences")
+            count, groups = sum(each.label for each in found), len({each.group for each in found})
+            raise SystemExit(f"promoters: fold {number} of {chosen.folds} has not got both promoters and others: found {count} promoters and "
+                             f"{len(found) - count} others in {groups} groups of near copies, which stay together; give fewer --folds or more sequences")
     return parts
 
 
@@ -273,8 +274,8 @@ def main():
         learned = [each for number, part in enumerate(parts) if number != fold for each in part]
         chosen.out = out / f"fold-{chosen.seed}-{fold}"
         chosen.pretraining = out / f"pretraining-{chosen.seed}" if chosen.pretrain else None
-        counted, model = bayes_figures(learned, scored), trained_figures(chosen, learned, scored)
-        folds.append(joined_figures(chosen, learned, scored) | {"model": model["f1"]} | counted)
+        bayes, model = bayes_figures(learned, scored), trained_figures(chosen, learned, scored)
+        folds.append(joined_figures(chosen, learned, scored) | {"model": model["f1"]} | bayes)
         print(json.dumps({"fold": fold} | folds[-1]), flush=True)
     (out / "results.json").write_text(json.dumps({"machine": programs.machine(), "folds": folds}, indent=2) + "\n")
     (out / "table.md").write_text(table(folds))

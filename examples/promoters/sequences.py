@@ -37,7 +37,7 @@ def lines_of(path):
     with path.open("rb") as file:
         opened = OPENERS.get(file.read(2), open)
     try:
-        with opened(path, "rt", encoding="ascii") as lines:
+        with opened(path, "rt", encoding="utf-8-sig") as lines:
             return [line.strip() for line in lines]
     except (OSError, EOFError, UnicodeDecodeError, zlib.error) as error:
         raise SystemExit(f"promoters: {path} cannot be read as text: {error}") from None

@@ -6,13 +6,11 @@ import contextlib
 import gzip
 import io
 import json
-import math
 import os
 import pathlib
 import random
 import sys
 import tempfile
-import tracemalloc
 import types
 import unittest
 from concurrent import futures
@@ -22,9 +20,6 @@ ROOT = pathlib.Path(os.environ.get("WEFT_SOURCE_DIR", pathlib.Path(__file__).res
 sys.path[:0] = [str(ROOT / "examples/promoters"), str(ROOT / "examples/science")]
 
 import chosen  # noqa: E402
-import joined  # noqa: E402
-import naive_bayes  # noqa: E402
-import placed_words  # noqa: E402
 import promoters  # noqa: E402
 import regions  # noqa: E402
 import science  # noqa: E402
@@ -84,7 +79,7 @@ class FoldsTest(unittest.TestCase):
 class SettingsTest(unittest.TestCase):
     def test_folds_without_a_class(self):
         found = sequences.examples(["ACGT" * 20, "GGCA" * 20], None, "uniform", 0)
-        for count, said in ((1, "--folds must be 2 or more, found 1"), (3, "fold 2 of 3 has not got both")):
+        for count, said in ((1, "--folds must be 2 or more, found 1"), (3, "fold 2 of 3 has not got both promoters and others: found 2 promoters and 2 others in 2 groups")):
             with self.assertRaisesRegex(SystemExit, said):
                 promoters.checked_folds(types.SimpleNamespace(folds=count, seed=0), found)
         self.assertEqual(len(promoters.checked_folds(types.SimpleNamespace(folds=2, seed=0), found)), 2)
@@ -238,149 +233,6 @@ class SideBySideTest(unittest.TestCase):
         self.assertEqual({figures["scored"] for figures in found.values()}, {16})
 
 
-class NaiveBayesTest(unittest.TestCase):
-    def test_by_hand(self):
-        """Runs of one letter: A 3 and C 1 in class 1, A 1 and C 3 in class 0; one is added to each of four letters."""
-        bayes = naive_bayes.NaiveBayes(1, ["AAAC", "ACCC"], [1, 0])
-        self.assertAlmostEqual(bayes.score("A"), math.log(4 / 2))
-        self.assertAlmostEqual(bayes.score("AC"), 0.0)
-        self.assertAlmostEqual(bayes.score("G"), 0.0)
-
-    def test_even_letters_give_a_promoter_away(self):
-        """The reason for the second kind of negatives: on the first, counting is enough."""
-        draw = random.Random(5)
-        promoters = [any_bases(draw, 300, "AAATTTCG") for _ in range(400)]
-        f1 = {}
-        for kind in sequences.KINDS:
-            parts = sequences.folds(sequences.examples(promoters, None, kind, 0), 4, 0)
-            learned = [each for part in parts[1:] for each in part]
-            bayes = naive_bayes.NaiveBayes(2, [each.bases for each in learned], [each.label for each in learned])
-            f1[kind] = naive_bayes.figures([bayes.predict(each.bases) for each in parts[0]], [each.label for each in parts[0]])["f1"]
-        self.assertGreater(f1["uniform"], 0.95)
-        self.assertLess(f1["dinucleotides"], 0.7)
-
-    def test_one_class_is_refused(self):
-        with self.assertRaisesRegex(ValueError, "both classes"):
-            naive_bayes.NaiveBayes(2, ["ACGT"], [1])
-        self.assertEqual(naive_bayes.figures([0, 0], [0, 0])["f1"], 0)
-
-
-class PlacedWordsTest(unittest.TestCase):
-    def test_features(self):
-        """Those of two letters, of which 'ACGTA' has four: in stretches of two places, moved by one, and anywhere."""
-        words = ["AC", "CG", "GT", "TA"]
-        for width, moved, stretches in ((1, 0, [0, 1, 2, 3]), (2, 0, [0, 0, 1, 1]), (2, 1, [0, 1, 1, 2]), (0, 0, [0, 0, 0, 0])):
-            form = placed_words.Form(2, width, moved, 100, 4)
-            self.assertEqual(list(form.features(words)), [100 + 16 * stretch + code for stretch, code in zip(stretches, (1, 6, 11, 12))])
-            self.assertEqual(form.known(["AC", "NG", "GT"]), [100 + 16 * stretches[0] + 1, 100 + 16 * stretches[2] + 11])
-            self.assertEqual(form.end, 116 + 16 * max(stretches))
-
-    def test_numbers_are_those_of_a_dictionary(self):
-        """To the last bit, for texts of any lengths; the same descent over features with names."""
-        draw = random.Random(7)
-        texts = [any_bases(draw, draw.choice((5, 40, 61)), letters) for letters in ("AACGT", "ACGTT") * 30]
-        labels, weights, order = [0, 1] * 30, collections.defaultdict(float), list(range(60))
-
-        def named(text):
-            for letters, width in placed_words.FORMS:
-                for moved in (0, width // 2) if width > 1 else (0,):
-                    yield from ((letters, width, moved, (begin + moved) // max(1, width) if width else 0, text[begin:begin + letters])
-                                for begin in range(len(text) - letters + 1))
-
-        words, bias, shuffled = placed_words.PlacedWords(texts, labels, 3), 0.0, random.Random(3)
-        for number in range(placed_words.PASSES):
-            shuffled.shuffle(order)
-            for place in order:
-                row = list(named(texts[place]))
-                odds = bias + sum(weights[name] for name in row)
-                step = placed_words.RATE / (1 + number) * (placed_words.probability(odds) - labels[place]) / len(row)
-                bias -= step
-                for name in row:
-                    weights[name] -= step
-        for text in (*texts, any_bases(draw, 90), "A", "ACGTACGNACGTACG"):
-            self.assertEqual(words.score(text), bias + sum(weights.get(name, 0.0) for name in named(text)))
-
-    def test_memory_does_not_grow_with_records(self):
-        draw, most = random.Random(8), []
-        for count in (40, 160):
-            texts = [any_bases(draw, 81) for _ in range(count)]
-            tracemalloc.start()
-            placed_words.PlacedWords(texts, [0, 1] * (count // 2))
-            most.append(tracemalloc.get_traced_memory()[1])
-            tracemalloc.stop()
-        self.assertLess(most[1], most[0] + 120 * 100)  # bytes a record
-
-    def test_a_box_that_moves_is_found(self):
-        """Counts of runs do not see where it stands; others have it, too, elsewhere."""
-        draw = random.Random(12)
-
-        def with_box(begin):
-            place = draw.randrange(begin, begin + 5)
-            return any_bases(draw, place) + "TATAAT" + any_bases(draw, 75 - place)
-
-        texts = [with_box(begin) for _ in range(200) for begin in (48, 15)]
-        labels = [1, 0] * 200
-        words = placed_words.PlacedWords(texts[:300], labels[:300])
-        counts = naive_bayes.NaiveBayes(6, texts[:300], labels[:300])
-        f1 = [naive_bayes.figures([each.predict(text) for text in texts[300:]], labels[300:])["f1"] for each in (words, counts)]
-        self.assertGreater(f1[0], 0.9)
-        self.assertLess(f1[1], 0.75)
-        again = placed_words.PlacedWords(texts[:300], labels[:300])
-        self.assertEqual(words.score(texts[300]), again.score(texts[300]))
-        self.assertEqual(words.score("N"), words.bias)  # nothing that it learned of
-        with self.assertRaisesRegex(ValueError, "both classes"):
-            placed_words.PlacedWords(["ACGT"], [0])
-
-
-class JoinedTest(unittest.TestCase):
-    def records(self, count, seed=0):
-        """Words and model each see half of what there is to see; the model is ten times as sure as it should be, and too often says no."""
-        draw, found = random.Random(seed), []
-        for number in range(count):
-            label = number % 2
-            words, model = (draw.gauss(1 if label else -1, 1) for _ in range(2))
-            found.append(joined.Scored(2 * words, 20 * model - 20, label, number, number))
-        return found
-
-    def test_two_see_more_than_each(self):
-        records = self.records(1000)
-        truth = [record.label for record in records]
-        right = {"joined": joined.predicted(records, 0), "words": [int(record.words > 0) for record in records],
-                 "model": [int(record.model > 0) for record in records]}
-        right = {name: naive_bayes.figures(labels, truth)["accuracy"] for name, labels in right.items()}
-        self.assertGreater(right["joined"], right["words"] + 0.03)
-        self.assertGreater(right["joined"], right["model"] + 0.03)
-        self.assertEqual(joined.predicted(records, 0), joined.predicted(records, 0))
-        words, model, constant = joined.weights_of(self.records(4000))
-        self.assertAlmostEqual(words, 1, delta=0.15)  # by hand: odds of two normals of deviation 1, two apart, are twice the number
-        self.assertAlmostEqual(model, 0.1, delta=0.015)
-        self.assertAlmostEqual(constant, 2, delta=0.5)  # some of the pull is left
-
-    def test_no_record_weighs_itself(self):
-        """The label of a record, and of its near copies, changes nothing of what is said of it."""
-        records = [record._replace(group=record.number // 2) for record in self.records(40, 3)]
-        before = joined.predicted(records, 0)
-        for number in (0, 6, 20):
-            turned = [record._replace(label=1 - record.label) if record.group == number // 2 else record for record in records]
-            self.assertEqual(joined.predicted(turned, 0)[number], before[number])
-
-    def test_few_records_are_weighed_as_usual(self):
-        self.assertEqual(joined.weights_of([]), list(joined.USUAL))
-        self.assertEqual(joined.predicted([joined.Scored(3.0, -2.0, 1, 0, 0), joined.Scored(-3.0, 2.0, 0, 0, 1)], 0), [1, 0])
-
-    def test_predictions_of_the_program(self):
-        with tempfile.TemporaryDirectory(prefix="weft-promoters-") as folder:
-            path = pathlib.Path(folder) / "predictions.jsonl"
-            said = ({"label": label, "score": score, "truth": "1"} for label, score in (("1", 0.75), ("0", 0.75), ("1", 1.0)))
-            path.write_text("".join(json.dumps(each) + "\n" for each in said))
-            odds = joined.model_odds(path, 3)
-            self.assertAlmostEqual(odds[0], math.log(3))
-            self.assertAlmostEqual(odds[1], -math.log(3))
-            self.assertAlmostEqual(odds[2], math.log((1 - joined.SURE) / joined.SURE))
-            with self.assertRaisesRegex(SystemExit, "a prediction of each of 4 records, found 3"):
-                joined.model_odds(path, 4)
-
-
 class SequencesTest(unittest.TestCase):
     def checked(self, promoters_found, others, **settings):
         """What is said on standard error."""
@@ -416,6 +268,7 @@ class FilesTest(unittest.TestCase):
     def test_forms(self):
         self.assertEqual(sequences.read(self.file(">a\nAC\ngt\n\n>b\nTT\n")), ["ACGT", "TT"])
         self.assertEqual(sequences.read(self.file("acgu\nTT\n")), ["ACGT", "TT"])
+        self.assertEqual(sequences.read(self.file("\ufeff> \u03b2 one\r\nacgn\r\nAC\r\n")), ["ACGNAC"])  # a byte order mark, a name of any letters
         self.assertEqual(sequences.read(self.file(gzip.compress(b">a\nACGN\n"))), ["ACGN"])
 
     def test_files_that_are_none(self):
