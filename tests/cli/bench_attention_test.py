@@ -53,6 +53,14 @@ class BenchAttention(Case):
     def test_scores_that_are_too_many_to_store_are_an_error(self):
         done = weft("bench", "attention", "--length", "24000", "--heads", "2", "--head-dim", "8", "--pattern", "window(9)", "--stored-scores")
         self.assert_fails(done, 1, "1152000000 of them; expected at most 1073741824")
+        # Before the reference is asked, which would need a terabyte; a product beyond 64 bits is none that fits.
+        for sizes, found in (
+            (("--length", "2000000000", "--batch", "1", "--heads", "1"), "would have 4000000000000000000 of them"),
+            (("--length", "65536", "--batch", "65536", "--heads", "65536"), "more than 9223372036854775807 of them"),
+        ):
+            with self.subTest(found):
+                done = weft("bench", "attention", *sizes, "--pattern", "full", "--stored-scores")
+                self.assert_fails(done, 1, found, "expected at most 1073741824")
 
     def test_what_is_beside_it_is_multiplied_as_weft_multiplies(self):
         # LibTorch held to AVX2 takes minutes for the product in bfloat16.

@@ -80,6 +80,19 @@ class HelpTest(Case):
                 self.assertLessEqual(max(map(len, text.splitlines())), min(columns, 110), (columns, command))
                 self.assertIn("Examples:", text)
 
+    def test_what_an_argument_lacks_is_said_in_plain_words(self):
+        for words, said in ((("score", "bleu", "h.txt"), "weft score bleu: expected at least 2 FILES, found 1"),
+                            (("score", "bleu"), "weft score bleu: FILES is required"),
+                            (("eval", "run", "--text"), "weft eval: --text needs a value"),
+                            (("score", "chrf", "a", "b", "--beta"), "weft score chrf: --beta needs a value"),
+                            (("average", "run", "--last"), "weft average: --last needs a value"),
+                            (("average", "run", "--last", "x"), "weft average: --last must be a number from 1 to 1048576, found 'x'"),
+                            (("eval", "run", "--threads", "x"), "--threads expects a whole number, found 'x'")):
+            with self.subTest(words):
+                process = weft(*words)
+                self.assert_fails(process, 2, said)
+                self.assertIn(f"weft: error: {said}\n", process.stderr)
+
     def test_version(self):
         self.assertRegex(weft("--version").stdout, r"^weft \d+\.\d+\.\d+\ncompiled by \S+ .* for LibTorch \d+\.\d+.*\n$")
         found = weft_json("version")

@@ -272,6 +272,15 @@ class Int8Test(Case):
         cost = weft_json("convert", bare, "--weights", "int8", "--check", text, "--out", self.folder / "bare-int8")["check"]
         self.assertEqual((cost["measure"], cost["texts"]), ("1 - cosine", 20))
         self.assertTrue(0 <= cost["mean_change"] <= cost["worst_change"] < 0.1, cost)
+        # No command but weft eval opens a model that only predicts masked tokens.
+        masked = self.folder / "predictor"
+        self.train("--steps", "2", "--encoder", out=masked)
+        (masked / "training.json").unlink()  # which says what products are computed in
+        made = self.folder / "predictor-int8"
+        cost = weft_json("convert", masked, "--weights", "int8", "--check", text, "--out", made)["check"]
+        self.assertEqual(cost["dtype"], {"stored": fast, "int8": fast})
+        for model, figure in ((masked, "stored"), (made, "int8")):
+            self.assertAlmostEqual(weft_json("eval", model, "--text", text)["loss"], cost[figure], places=12)
         process = weft("convert", bare, "--weights", "int8", "--check", text, "--out", self.folder / "table")
         self.assertIn("cost of int8", process.stdout)
         self.assertRegex(process.stdout, f"dtype int8 +{fast}")

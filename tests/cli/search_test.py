@@ -28,6 +28,15 @@ class Search(Case):
     def ids(self, *arguments):
         return [passage["id"] for passage in weft_json("search", self.store, *arguments)["passages"]]
 
+    def test_files_without_a_text_make_no_store(self):
+        empty, store = self.folder / "empty", self.folder / "empty.weft"
+        empty.mkdir()
+        (self.folder / "none.jsonl").write_text("")
+        self.assert_fails(weft("index", store, empty), 1, f"'{empty}' holds no text: expected files of text, JSON, tables or FASTA")
+        self.assert_fails(weft("index", store, empty, "--sync"), 1, f"'{empty}' holds no text")
+        self.assert_fails(weft("index", store, empty, self.folder / "none.jsonl"), 1, f"'{empty}' and 1 other path hold no text")
+        self.assertEqual([found.name for found in self.folder.glob("empty.weft*")], [])
+
     def test_an_answer_is_read_from_what_was_found(self):
         weft_json("index", self.store, self.corpus)
         reader = make_model(self.folder / "reader", "bert", "question-answering")

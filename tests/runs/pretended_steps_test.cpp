@@ -3,6 +3,7 @@
 // microseconds of the host, and each wait lets the GPU run dry.
 #include <gtest/gtest.h>
 
+#include <ATen/autocast_mode.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/equal.h>
 #include <ATen/ops/full.h>
@@ -24,6 +25,8 @@
 #include "support/temporary_directory.h"
 #include "weft/attention/devices/device.h"
 #include "weft/bench/model_bench.h"
+#include "weft/layers/inference/packed_weight.h"
+#include "weft/layers/linear.h"
 #include "weft/layers/linear_cross_entropy.h"
 #include "weft/layers/replay/kept_operands.h"
 #include "weft/training/optimizers/adafactor.h"
@@ -136,6 +139,25 @@ TEST(PretendedSteps, OperandsAreMadeAgainWhenAParameterChanged) {
   EXPECT_TRUE(at::equal(kept.of(weight, bias, at::kBFloat16).bias, bias.to(at::kBFloat16)));
   EXPECT_FALSE(kept.of(weight, bias, at::kFloat).weight.defined());
   EXPECT_FALSE(kept.of(weight.cpu(), bias.cpu(), at::kBFloat16).weight.defined());
+}
+
+// A row that a decoder multiplies is rounded to the type of products once, whatever is kept of the weights.
+TEST(PretendedSteps, ARowThatADecoderMultipliesIsRoundedOnce) {
+  const at::NoGradGuard no_graph;
+  layers::KeptOperands kept;
+  layers::PackedWeight packed;
+  const at::Tensor weight = at::randn({40, 24}).to(kPretendedGpu);
+  const at::Tensor x = at::randn({2, 24}).to(kPretendedGpu);
+  at::autocast::set_autocast_enabled(at::kCUDA, true);
+  at::autocast::set_autocast_dtype(at::kCUDA, at::kBFloat16);
+  const at::Tensor expected = layers::apply_linear(x, weight, {}, kept, packed);
+  const auto counts_of_product = [&] { return counts_of([&] { layers::apply_linear(x, weight, {}, kept, packed); }); };
+  const std::int64_t plain = counts_of_product()["aten::copy_"];
+  const layers::KeepingOperands keeps(true);
+  EXPECT_EQ(counts_of_product()["aten::copy_"], plain);
+  EXPECT_TRUE(at::equal(layers::apply_linear(x, weight, {}, kept, packed), expected));
+  at::autocast::set_autocast_enabled(at::kCUDA, false);
+  EXPECT_EQ(expected.scalar_type(), at::kBFloat16);
 }
 
 TEST(PretendedSteps, OperandsMadeInInferenceModeServeTraining) {

@@ -69,6 +69,33 @@ TEST(MemoryAccount, WeightsOfADecoderAreOfTheTypeThatTheyAreAskedFor) {
   EXPECT_EQ(weights("bfloat16"), 2 * model->parameter_count());
 }
 
+// Keys and values are products: the type of weights says nothing of them.
+TEST(MemoryAccount, KeysAndValuesOfADecoderHaveTheTypeOfProducts) {
+  const test::TemporaryDirectory folder;
+  models::TransformerConfig config = test::small_config();
+  for (const bool has_limit : {true, false}) {
+    config.position_embedding = has_limit ? "learned" : "rotary";
+    const std::filesystem::path run = folder / config.position_embedding;
+    checkpoint::save_model(run, test::make_model(config), *text::make_byte_tokenizer());
+    const auto opened = [&] { return checkpoint::open_model(run); };
+    const auto work = [&](const std::string& dtype) {
+      return memory_account("run", opened(), {.dtype = dtype}, {}).work;
+    };
+    const checkpoint::Facts facts = opened().facts(checkpoint::Ability::kContinue);
+    const auto together = [&](const std::string& dtype) {
+      return written_together(facts, tasks::decoder_settings({.dtype = dtype}, run), 32);
+    };
+    const std::int64_t before = work("run");
+    const std::int64_t tokens = together("run");
+    EXPECT_EQ(together("bfloat16"), has_limit ? tokens : 2 * tokens);
+    write_file_atomically(run / "training.json", R"({"weft_version": "0.1.0", "dtype": "bfloat16"})");
+    EXPECT_EQ(together("run"), together("bfloat16"));
+    if (has_limit) {
+      EXPECT_EQ(work("run"), before - 2 * facts.costs.state * tokens) << "weights are float32 as before";
+    }
+  }
+}
+
 TEST(MemoryAccount, IsShownInAllPlaces) {
   const MemoryAccount account{
       .model = "a", .weights = 2 * kMebibyte, .packed = kMebibyte, .work = 5 * kMebibyte, .how = "one text"};

@@ -4,7 +4,9 @@
 
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -137,10 +139,20 @@ void AttentionBench::backward(const at::Tensor& output) const {
   torch::autograd::grad({output}, tensors_, {direction_});
 }
 
+void check_stored_scores(const AttentionCase& call, const TimedParts& parts) {
+  std::int64_t scores = 1;
+  bool is_beyond = false;
+  for (const std::int64_t size : {call.batch, call.heads, call.length, call.length}) {
+    is_beyond = __builtin_mul_overflow(scores, size, &scores) || is_beyond;
+  }
+  const std::string found = is_beyond ? concat("more than ", std::numeric_limits<std::int64_t>::max()) : concat(scores);
+  require(!parts.stored || (!is_beyond && scores <= kMostStoredScores),
+          "bench attention: attention that stores its scores would have ", found, " of them; expected at most ",
+          kMostStoredScores, ", so give a shorter length or fewer heads");
+}
+
 AttentionTimes time_attention(const AttentionCase& call, const TimedParts& parts, const TimingLimits& limits) {
-  const std::int64_t scores = call.batch * call.heads * call.length * call.length;
-  require(!parts.stored || scores <= kMostStoredScores, "bench attention: attention that stores its scores would have ",
-          scores, " of them; expected at most ", kMostStoredScores, ", so give a shorter length or fewer heads");
+  check_stored_scores(call, parts);
   AttentionBench bench(call, parts.backward);
   const c10::Device device = attention::opening_device();
   const at::Tensor left = at::randn({4096, 768}, at::kFloat).to(device, call.dtype);

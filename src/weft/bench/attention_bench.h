@@ -89,7 +89,10 @@ struct TimedParts {
   bool stored = false;
 };
 
-/// Errors: kArgument for `parts.stored` and more than kMostStoredScores.
+/// Before anything is computed. Errors: kArgument for `parts.stored` and more than kMostStoredScores.
+void check_stored_scores(const AttentionCase& call, const TimedParts& parts);
+
+/// Errors: those of check_stored_scores().
 AttentionTimes time_attention(const AttentionCase& call, const TimedParts& parts, const TimingLimits& limits = {});
 
 }  // namespace weft::bench

@@ -225,12 +225,12 @@ ServedModel serve_decoder(const std::string& name, const checkpoint::OpenedModel
   const auto served = std::make_shared<ServedDecoder>();
   served->name = name;
   served->most_texts = settings.batch.rows;
-  served->most_tokens = written_together(directory.facts(checkpoint::Ability::kContinue), settings.batch.rows);
   served->usual = generation::read_settings(directory, generation::language_model_defaults());
   generation::GenerationConfig searches = generation::language_model_defaults();
   searches.do_sample = false;
   served->searches = generation::read_settings(directory, searches);
   const tasks::EncoderSettings numbers = tasks::decoder_settings(settings.encoder, directory.path());
+  served->most_tokens = written_together(directory.facts(checkpoint::Ability::kContinue), numbers, settings.batch.rows);
   served->products = numbers.products;
   served->model = checkpoint::load_model(directory, tasks::decoder_options(numbers));
   served->decoder = std::make_unique<generation::LanguageModelDecoder>(served->model);

@@ -24,6 +24,7 @@ using checkpoint::Ability;
 using checkpoint::Way;
 
 constexpr std::int64_t kFloat = 4;
+constexpr std::int64_t kBfloat16 = 2;
 constexpr std::int64_t kScoreForms = 3;  // of a step: logits, log-probabilities, those of the processors
 
 struct FileSizes {
@@ -112,12 +113,20 @@ struct Work {
   std::string how;
 };
 
+std::int64_t bytes_of(at::ScalarType dtype) { return dtype == at::kBFloat16 ? kBfloat16 : kFloat; }
+
+/// Bytes of a number.
+struct NumberBytes {
+  std::int64_t weight;
+  std::int64_t product;  // keys and values are products
+};
+
 Work reading_work(const checkpoint::Facts& model, const checkpoint::OpenedModel& directory, const AccountLimits& limits,
-                  std::int64_t element_bytes) {
+                  NumberBytes bytes) {
   const std::int64_t window = std::min(model.reads.longest, limits.body_bytes);
   const std::int64_t tokens = tokens_of_batch(window, limits.texts, kReadTogether);
   const std::int64_t scored = directory.head() == models::Head::kMaskedLanguageModel ? model.reads.vocabulary : 0;
-  return {activations(model, tokens + read_in_between(limits), element_bytes, scored),
+  return {activations(model, tokens + read_in_between(limits), bytes.weight, scored),
           concat("a batch of ", digits(tokens), " tokens in windows of up to ", digits(window))};
 }
 
@@ -134,34 +143,40 @@ std::int64_t count_of(const formats::Json& settings, const char* name, std::int6
 }
 
 Work writing_work(const checkpoint::Facts& model, const checkpoint::OpenedModel& directory, const AccountLimits& limits,
-                  std::int64_t element_bytes) {
+                  NumberBytes bytes) {
   const std::int64_t window = std::min(model.reads.longest, limits.body_bytes);
   const std::int64_t tokens = tokens_of_batch(window, limits.texts, kReadToWrite);
   const auto [beams, returned, target] = written_texts(directory);
   const std::int64_t kept = tokens * beams + limits.texts * beams * target;  // keys of sources and targets
   const std::int64_t scores = kScoreForms * limits.texts * beams * model.costs.scores * kFloat;
-  return {activations(model, tokens + read_in_between(limits), element_bytes) +
-              model.costs.state * kept * element_bytes + scores,
+  return {activations(model, tokens + read_in_between(limits), bytes.weight) +
+              model.costs.state * kept * bytes.product + scores,
           concat("sources of ", digits(tokens), " tokens, and ", digits(limits.texts), " texts of up to ",
                  digits(target), " tokens with ", counted(beams, "beam"))};
 }
 
 // Bytes of the keys and values of one token in all layers.
-std::int64_t state_of_token(const checkpoint::Facts& decoder) {
-  return std::max<std::int64_t>(1, decoder.costs.state * kFloat);
+std::int64_t state_of_token(const checkpoint::Facts& decoder, std::int64_t product_bytes) {
+  return std::max<std::int64_t>(1, decoder.costs.state * product_bytes);
+}
+
+std::int64_t written_by_bytes(const checkpoint::Facts& decoder, std::int64_t product_bytes, std::int64_t texts) {
+  constexpr std::int64_t kAlways = std::int64_t{64} << 20;
+  const std::int64_t usual = texts * decoder.reads.longest;
+  return decoder.reads.limit ? usual : std::max(usual, kAlways / state_of_token(decoder, product_bytes));
 }
 
 Work continuing_work(const checkpoint::Facts& model, const checkpoint::OpenedModel&, const AccountLimits& limits,
-                     std::int64_t element_bytes) {
-  const std::int64_t together = written_together(model, limits.texts);
+                     NumberBytes bytes) {
+  const std::int64_t together = written_by_bytes(model, bytes.product, limits.texts);
   const std::int64_t prompt = std::min(model.reads.limit.value_or(together), limits.text_bytes);
   const std::int64_t scores = limits.texts * kScoreForms * model.costs.scores * kFloat;
-  return {activations(model, prompt, element_bytes) + together * state_of_token(model) + scores,
+  return {activations(model, prompt, bytes.weight) + together * state_of_token(model, bytes.product) + scores,
           concat(counted(limits.texts, "text"), " or beams of ", digits(together), " tokens together")};
 }
 
 using CountWork = Work (*)(const checkpoint::Facts& model, const checkpoint::OpenedModel& directory,
-                           const AccountLimits& limits, std::int64_t element_bytes);
+                           const AccountLimits& limits, NumberBytes bytes);
 constexpr std::array kWorks{Way<CountWork>{Ability::kWrite, writing_work}, Way<CountWork>{Ability::kRead, reading_work},
                             Way<CountWork>{Ability::kContinue, continuing_work}};
 
@@ -206,10 +221,9 @@ WrittenTexts written_texts(const checkpoint::OpenedModel& directory) {
           .longest = longest > 0 ? std::min(longest, most) : most};
 }
 
-std::int64_t written_together(const checkpoint::Facts& decoder, std::int64_t texts) {
-  constexpr std::int64_t kAlways = std::int64_t{64} << 20;
-  const std::int64_t usual = texts * decoder.reads.longest;
-  return decoder.reads.limit ? usual : std::max(usual, kAlways / state_of_token(decoder));
+std::int64_t written_together(const checkpoint::Facts& decoder, const tasks::EncoderSettings& settings,
+                              std::int64_t texts) {
+  return written_by_bytes(decoder, bytes_of(product_type(settings)), texts);
 }
 
 MemoryAccount memory_account(const std::string& name, const checkpoint::OpenedModel& directory,
@@ -217,11 +231,11 @@ MemoryAccount memory_account(const std::string& name, const checkpoint::OpenedMo
   const auto& [ability, count_work] = first_way(directory, kWorks);
   const checkpoint::Facts facts = directory.facts(ability);
   const tasks::EncoderSettings settings = settings_of(ability, directory, config);
-  const std::int64_t element_bytes = settings.dtype == at::kBFloat16 ? 2 : kFloat;
+  const NumberBytes bytes{.weight = bytes_of(settings.dtype), .product = bytes_of(product_type(settings))};
   const bool int8 = config.weights == "int8" || directory.computes_int8();
   const Matrices matrices = directory.holds_int8() ? Matrices::kAre : int8 ? Matrices::kBecome : Matrices::kStay;
-  const FileSizes sizes = sizes_of_files(directory.path(), element_bytes, matrices);
-  const Work work = count_work(facts, directory, limits, element_bytes);
+  const FileSizes sizes = sizes_of_files(directory.path(), bytes.weight, matrices);
+  const Work work = count_work(facts, directory, limits, bytes);
   return {.model = name,
           .weights = sizes.weights + sizes_of_modules(directory.root()),
           .packed = int8 ? 0 : second_form(sizes.weights, settings, limits.on_gpu),  // codes lie as products read them

@@ -44,9 +44,11 @@ struct WrittenTexts {
 };
 WrittenTexts written_texts(const checkpoint::OpenedModel& directory);
 
-/// Tokens of all texts together that a decoder writes at once: the account has room for their keys and values. So many
-/// as `texts` of the longest length, and where texts have none at least as many as take 64 MiB.
-std::int64_t written_together(const checkpoint::Facts& decoder, std::int64_t texts);
+/// Tokens of all texts together that a decoder, computed as `settings` say, writes at once: the account has room for
+/// their keys and values, which have the type of products. So many as `texts` of the longest length, and where texts
+/// have none at least as many as take 64 MiB.
+std::int64_t written_together(const checkpoint::Facts& decoder, const tasks::EncoderSettings& settings,
+                              std::int64_t texts);
 
 /// Most bytes of one model. The weights are counted in its files; the rest is estimated.
 struct MemoryAccount {

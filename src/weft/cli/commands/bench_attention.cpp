@@ -98,6 +98,9 @@ void add_bytes(formats::Json& result, const bench::AttentionBytes& bytes) {
 }
 
 formats::Json result_of(const bench::AttentionCase& call, const bench::TimedParts& parts, std::int64_t rounds) {
+  if (rounds > 0) {
+    bench::check_stored_scores(call, parts);  // before the result is checked, which takes long where it would fail
+  }
   const auto layout = attention::cached_layout(call.pattern, call.site(call.length), {});
   const pattern::LayoutStatistics cost = pattern::statistics(layout->blocks());
   const bench::AttentionCheck check = bench::check_attention(call, parts.backward);

@@ -95,6 +95,35 @@ std::vector<std::string> flag_names(const CLI::App& app) {
   throw UsageError(command_path(command) + ": unexpected argument " + quote(extra), help);
 }
 
+// CLI11 says "--x: 1 required TEXT missing", and "FILES: At least 2 required but received 1".
+std::string in_own_words(const std::string& message) {
+  const std::size_t end = message.find(": ");
+  if (end == std::string::npos) {
+    return message;
+  }
+  const std::string name = message.substr(0, end);
+  if (name.starts_with('-') && message.ends_with(" missing")) {
+    return name + " needs a value";
+  }
+  const std::string_view least = "At least ";
+  const std::string_view received = " required but received ";
+  const std::size_t middle = message.find(received);
+  if (middle != std::string::npos && message.compare(end + 2, least.size(), least) == 0) {
+    const std::size_t count = end + 2 + least.size();
+    return "expected at least " + message.substr(count, middle - count) + " " + name + ", found " +
+           message.substr(middle + received.size());
+  }
+  const std::size_t value = message.find("Value ");
+  const std::string_view range = " not in range ";
+  const std::size_t bounds = message.find(range);
+  if (value == end + 2 && bounds != std::string::npos) {
+    const std::size_t given = value + std::string_view("Value ").size();
+    return name + " must be a number from " + message.substr(bounds + range.size()) + ", found " +
+           quote(message.substr(given, bounds - given));
+  }
+  return message;
+}
+
 // What is left over is looked at first: CLI11 would complain of a missing argument and not say that a flag was
 // misspelt.
 [[noreturn]] void fail_in_own_words(const CLI::App& app, const CLI::ParseError& error) {
@@ -110,7 +139,7 @@ std::vector<std::string> flag_names(const CLI::App& app) {
   }
   std::string message = error.what();
   message.resize(std::min(message.find('\n'), message.size()));
-  throw UsageError(command_path(command) + ": " + message, "see " + command_path(command) + " --help");
+  throw UsageError(command_path(command) + ": " + in_own_words(message), "see " + command_path(command) + " --help");
 }
 
 /// What is parsed, and the first two arguments of it that are no flags: the program itself has no flag with a value.

@@ -266,6 +266,19 @@ store::WriteCounts change_texts(store::Store& store, std::optional<RunTexts>& te
   return writer.counts();
 }
 
+// More likely a wrong path than a wish for a store without texts. What --sync would take out of a store is said later.
+void need_a_text(const IndexCommand& command, const IndexConfig& config, const RunTexts& texts) {
+  std::error_code ignored;
+  const bool takes_out = config.sync && std::filesystem::exists(command.store, ignored);
+  if (texts.more || takes_out || texts.reader.report().skipped > 0) {
+    return;
+  }
+  const auto others = static_cast<std::int64_t>(command.files.size()) - 1;
+  fail(ErrorKind::kIo, quote(command.files.front(), 4096),
+       others > 0 ? concat(" and ", counted(others, "other path"), " hold") : " holds",
+       " no text: expected files of text, JSON, tables or FASTA, or folders of them");
+}
+
 void run_index(const IndexCommand& command) {
   IndexConfig config;
   formats::update_from_json(config, command.given, "weft index");
@@ -274,6 +287,7 @@ void run_index(const IndexCommand& command) {
   std::optional<RunTexts> texts;
   if (!command.files.empty()) {
     texts.emplace(command, config);
+    need_a_text(command, config, *texts);
   }
   store::Store store(command.store, texts ? store::Access::kCreate : store::Access::kWrite, {.stem = config.stem});
   if (command.given.contains("stem") && store.words().stem != config.stem) {

@@ -23,11 +23,13 @@
 #include "weft/data/masking.h"
 #include "weft/fine_tuning/masked_text/masked_text_task.h"
 #include "weft/fine_tuning/pairs/pair_measurement.h"
+#include "weft/runs/evaluate/language_config.h"
 #include "weft/runs/evaluate/pairs.h"
 #include "weft/tasks/embedding/embedder.h"
 #include "weft/tasks/encoder_settings.h"
 #include "weft/training/evaluation/evaluate.h"
 #include "weft/training/evaluation/evaluate_masked.h"
+#include "weft/training/run/run_of_model.h"
 
 namespace weft::runs {
 namespace {
@@ -89,8 +91,16 @@ Json compared_losses(const std::vector<Loss>& stored, const std::vector<Loss>& i
           {"worst_change", worst}, {"pieces", stored.size()}};
 }
 
-/// How the commands compute with the model where nobody tells them how.
+/// How the commands that read and write texts compute with the model where nobody tells them how; with one that they
+/// do not open, which only predicts masked tokens, how `weft eval` does.
 tasks::EncoderSettings usual_numbers(const checkpoint::OpenedModel& opened) {
+  const bool is_for_eval =
+      opened.can(Ability::kPredict) && !opened.can(Ability::kContinue) && !opened.can(Ability::kRead);
+  if (is_for_eval) {
+    tasks::EncoderSettings numbers;
+    numbers.products = training::dtype_of_model(LanguageConfig().dtype, opened.root());
+    return numbers;
+  }
   return opened.can(Ability::kContinue) ? tasks::decoder_settings({}, opened.path())
                                         : tasks::encoder_settings({}, opened.root());
 }
