@@ -2,6 +2,7 @@
 // An encoder-decoder through every search: sources of unequal length, beams that change places, texts that leave.
 #include <gtest/gtest.h>
 
+#include <ATen/autocast_mode.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/randint.h>
 #include <ATen/ops/tensor.h>
@@ -94,6 +95,39 @@ TEST(PairDecoder, GivesTheModelItsModeBack) {
     EXPECT_EQ(decoder.longest(), 16);
   }
   EXPECT_TRUE(model->is_training());
+}
+
+/// How many refer weakly to the numbers of all parameters: a form that is kept knows what it was made of.
+std::int64_t forms_of(const models::EncoderDecoder& model) {
+  std::int64_t sum = 0;
+  for (const at::Tensor& parameter : model->parameters()) {
+    sum += static_cast<std::int64_t>(parameter.storage().getWeakStorageImpl().weak_use_count());
+  }
+  return sum;
+}
+
+// Texts are written for an evaluation, in bfloat16, and training goes on.
+TEST(PairDecoder, WhatIsKeptOfWeightsIsFreedWhereTrainingGoesOn) {
+  models::EncoderDecoder model = small_pair();
+  for (const bool was_training : {false, true}) {
+    model->train(was_training);
+    const std::int64_t before = forms_of(model);
+    std::int64_t writing = 0;
+    at::autocast::set_autocast_enabled(at::kCPU, true);
+    at::autocast::set_autocast_dtype(at::kCPU, at::kBFloat16);
+    {
+      const Sources sources;
+      PairDecoder decoder(model, sources.ids, sources.mask, {});
+      layers::DecodingState state = decoder.initial_state();
+      decoder.step(at::tensor({2, 2}, at::kLong).view({2, 1}), state);
+      writing = forms_of(model);
+    }
+    at::autocast::set_autocast_enabled(at::kCPU, false);
+    EXPECT_GT(writing, before + 10) << "linear layers of two blocks, and the head";
+    EXPECT_EQ(forms_of(model), was_training ? before : writing) << "the next text needs them";
+    model->train();
+    EXPECT_EQ(forms_of(model), before) << was_training;
+  }
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A decoder with weights of bfloat16: how far its logarithms of probabilities are from those of float32, that its
-// tokens one by one are the whole text, and that several texts are each.
+// tokens one by one are the whole text, and that several texts are each. One that learned in bfloat16, whose weights
+// stay float32: the type of what it remembers, and how long it keeps other forms of its weights.
 #include <gtest/gtest.h>
 
 #include <ATen/autocast_mode.h>
@@ -138,6 +139,71 @@ TEST(Bfloat16Decoding, TokensOneByOneAreTheWholeTextAndSeveralTextsAreEach) {
       }
       EXPECT_LT(mean_nats_between(logits_by_pieces(model, ids.narrow(0, row, 1)), one), kMeanNats) << attention;
     }
+  }
+}
+
+class AutocastToBfloat16 {
+ public:
+  AutocastToBfloat16() {
+    at::autocast::set_autocast_enabled(at::kCPU, true);
+    at::autocast::set_autocast_dtype(at::kCPU, at::kBFloat16);
+  }
+  ~AutocastToBfloat16() { at::autocast::set_autocast_enabled(at::kCPU, false); }
+  AutocastToBfloat16(const AutocastToBfloat16&) = delete;
+  AutocastToBfloat16& operator=(const AutocastToBfloat16&) = delete;
+};
+
+// weft::service::memory_account() counts on it.
+TEST(Bfloat16Decoding, KeysAndValuesHaveTheTypeOfProducts) {
+  for (const std::string position : {"rotary", "learned", "alibi"}) {
+    TransformerConfig config = small_config();
+    config.position_embedding = position;
+    LanguageModel model = make_model(config);
+    const AutocastToBfloat16 autocast;
+    layers::DecodingState state = model->initial_state();
+    model->decode(random_ids(2, 5), state);
+    std::int64_t remembered = 0;
+    for (const auto& [name, tensor] : state.save()) {
+      if (tensor.dim() > 0) {
+        EXPECT_EQ(tensor.scalar_type(), at::kBFloat16) << position << " " << name;
+        remembered += tensor.numel();
+      }
+    }
+    EXPECT_EQ(remembered, 2 * 5 * 2 * config.num_hidden_layers * config.hidden_size) << position;
+  }
+}
+
+/// How many refer weakly to the numbers of all parameters: a form that is kept knows what it was made of.
+std::int64_t forms_of(const torch::nn::Module& model) {
+  std::int64_t sum = 0;
+  for (const at::Tensor& parameter : model.parameters()) {
+    sum += static_cast<std::int64_t>(parameter.storage().getWeakStorageImpl().weak_use_count());
+  }
+  return sum;
+}
+
+TEST(Bfloat16Decoding, WhatIsKeptOfWeightsIsFreedWhereTrainingGoesOn) {
+  for (const bool is_tied : {true, false}) {
+    TransformerConfig config = small_config();
+    config.tie_word_embeddings = is_tied;
+    LanguageModel model = make_model(config);
+    const std::int64_t before = forms_of(*model);
+    const auto write = [&] {
+      const AutocastToBfloat16 autocast;
+      layers::DecodingState state = model->initial_state();
+      return model->decode(random_ids(3, 5), state);
+    };
+    write();
+    const std::int64_t writing = forms_of(*model);
+    // Four linear layers in each block, and the table of the head.
+    EXPECT_GE(writing, before + 4 * config.num_hidden_layers + 1);
+    model->eval();
+    EXPECT_EQ(forms_of(*model), writing) << "the next text needs them";
+    model->train();
+    EXPECT_EQ(forms_of(*model), before) << is_tied;
+    model->eval();
+    EXPECT_EQ(write().scalar_type(), at::kFloat);
+    EXPECT_EQ(forms_of(*model), writing);
   }
 }
 

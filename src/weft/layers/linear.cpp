@@ -119,14 +119,15 @@ at::Tensor apply_linear(const at::Tensor& x, const at::Tensor& weight, const at:
   const at::ScalarType dtype = product_dtype(weight);
   const Operands kept = operands.of(weight, bias, dtype);
   const bool is_rounded = kept.weight.defined() && kept.weight.scalar_type() == dtype;
-  if (is_rounded && KeepingOperands::is_on()) {
+  at::Tensor rows = x;
+  if (is_rounded && KeepingOperands::is_on() && !at::GradMode::is_enabled()) {
     const WithoutAutocast plain;
-    const at::Tensor rows = x.to(dtype);
+    rows = x.to(dtype);  // once: what packs nothing, as a GPU, multiplies the same
     if (PackedWeight::serves(rows, kept.weight, {})) {
       return packed.multiply(rows, kept.weight, kept.bias, {});
     }
   }
-  return multiplied(x, {weight, bias, kept});
+  return multiplied(rows, {weight, bias, kept});
 }
 
 at::Tensor LinearRows::operator()(const at::Tensor& x) const {
@@ -166,6 +167,14 @@ at::Tensor LinearImpl::forward(const at::Tensor& x) {
 
 at::Tensor LinearImpl::activated(const at::Tensor& x, Activation activation) {
   return in_row_pieces(x, operations_of_row(), [&](const at::Tensor& part) { return product(part, activation); });
+}
+
+void LinearImpl::train(bool on) {
+  if (on && !is_training()) {
+    packed_ = std::make_unique<PackedWeight>();
+    operands_ = std::make_unique<KeptOperands>();
+  }
+  torch::nn::Module::train(on);
 }
 
 LinearRows LinearImpl::rows(std::int64_t begin, std::int64_t count) const {

@@ -60,6 +60,8 @@ class LinearImpl : public torch::nn::Module, public KeepsInt8 {
   at::Tensor forward(const at::Tensor& x);
   /// activation(x W^T + b); a gated activation halves the width.
   at::Tensor activated(const at::Tensor& x, Activation activation);
+  /// As any module; forms of the weight that were kept for inference are freed, since it will change.
+  void train(bool on = true) override;
 
   /// All outputs, or `count` of them from `begin` on.
   LinearRows rows() const { return rows(0, outputs_); }

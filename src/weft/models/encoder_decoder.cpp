@@ -237,6 +237,13 @@ at::Tensor EncoderDecoderImpl::decode(const at::Tensor& ids, layers::DecodingSta
   return step_scores(hidden.select(1, ids.size(1) - 1));
 }
 
+void EncoderDecoderImpl::train(bool on) {
+  if (on && !is_training()) {
+    head_forms_ = std::make_unique<StepForms>();
+  }
+  torch::nn::Module::train(on);
+}
+
 std::vector<std::pair<std::string, std::string>> EncoderDecoderImpl::computed() const {
   auto said = passes_->computed(*encoder_);
   if (first_was_global_ && encoder_->needs_input()) {

@@ -91,6 +91,8 @@ class EncoderDecoderImpl : public torch::nn::Module, public layers::KeepsInt8 {
   /// same rows. Errors: as encode().
   at::Tensor decode(const at::Tensor& ids, layers::DecodingState& state,
                     const std::shared_ptr<const layers::Source>& source);
+  /// As layers::LinearImpl::train().
+  void train(bool on = true) override;
 
   /// A number for each id of the target that is added to its logit and is not trained, or undefined: none.
   const at::Tensor& head_bias() const noexcept { return head_bias_; }

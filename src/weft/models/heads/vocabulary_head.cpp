@@ -59,6 +59,13 @@ at::Tensor LanguageModelHeadImpl::step_scores(const layers::EmbeddingsImpl& embe
   return scorer(embeddings).step_logits(hidden, *forms_);
 }
 
+void LanguageModelHeadImpl::train(bool on) {
+  if (on && !is_training()) {
+    forms_ = std::make_unique<StepForms>();
+  }
+  torch::nn::Module::train(on);
+}
+
 void LanguageModelHeadImpl::keep_int8(std::shared_ptr<const layers::Int8Weight> given) {
   int8_ = std::move(given);
   weight = at::Tensor();

@@ -61,6 +61,8 @@ class LanguageModelHeadImpl : public torch::nn::Module, public layers::KeepsInt8
   VocabularyScorer scorer(const layers::EmbeddingsImpl& embeddings) const;
   /// The scores of a token that is decoded, hidden [B, D] -> [B, V], from a packed form of the table where it pays.
   at::Tensor step_scores(const layers::EmbeddingsImpl& embeddings, const at::Tensor& hidden) const;
+  /// As layers::LinearImpl::train().
+  void train(bool on = true) override;
   /// Mean nats of the span-boundary objective over the spans of labels [B, N]; 0 where there are none. hidden [B, N,
   /// D].
   at::Tensor span_loss(const at::Tensor& hidden, const layers::EmbeddingsImpl& embeddings, const at::Tensor& labels);
