@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Encoders by mechanism where reading far is all that helps: masked letters whose copies lie 40 to 60 letters away.
+"""Encoders by mechanism where reading far is all that helps: masked letters whose copies lie 20 to 30 letters away.
 
 A text is one random word of 20 to 30 letters, said again and again; the next text has another word. 15% of the letters are masked, and what is masked can
 be had from a copy alone: which distance it has differs by text, so that a model has to find the copy by the letters beside it. Letters are drawn evenly,
@@ -9,7 +9,8 @@ copy, and neither do two layers of it, which reach 16 letters to each side.
 A model first learns which letters a text has (3.2 nats), and leaves that when one layer tells each letter its neighbours and the next looks for equal
 ones. The recipe was chosen so that this is soon: 62 letters, of which a word seldom has one twice, so that one neighbour is enough to know a copy;
 rotary frequencies of base 100, which tell near distances apart, where most of those of base 10,000 hardly turn within a text; and initial weights of
-0.1, which suit width 64. Full attention is below 3.1 nats after 500 steps, and restores 52% of the letters after 3,000 (one seed).
+0.1, which suit width 64. In a trial of one seed with 4,000 texts full attention was below
+3.1 nats after 500 steps, and restored 52% of the letters after 3,000.
 """
 import random
 import string
