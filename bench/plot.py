@@ -61,8 +61,11 @@ def grid(axes):
 def drawn(axes, number, name, curve):
     colour = COLOURS[number % len(COLOURS)]
     dash = ' stroke-dasharray="6 4"' if name.startswith("dense") else ""
-    points = " ".join(f"{x:.1f},{y:.1f}" for x, y in (axes.place(*point) for point in sorted(curve)))
+    places = [axes.place(*point) for point in sorted(curve)]
+    points = " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
     y = TOP + 12 + 22 * number
+    if len(places) == 1:  # a line of one point is not seen
+        yield f'<circle cx="{places[0][0]:.1f}" cy="{places[0][1]:.1f}" r="4" fill="{colour}"/>'
     yield f'<polyline points="{points}" fill="none" stroke="{colour}" stroke-width="2"{dash}/>'
     yield f'<line x1="{WIDTH - RIGHT + 14}" y1="{y - 4}" x2="{WIDTH - RIGHT + 40}" y2="{y - 4}" stroke="{colour}" stroke-width="2"{dash}/>'
     yield text(WIDTH - RIGHT + 46, y, name, "start")
