@@ -7,6 +7,7 @@ weights at odd lengths with padding, tied and untied, with one copy of the share
 transformers loads what `weft init` and `weft convert` wrote without a warning, and computes the same. In bfloat16 both are compared with float32.
 """
 import argparse
+import copy
 import json
 import os
 import pathlib
@@ -131,11 +132,13 @@ def check_middle(family):
         model = middle_model(family, tied)
         inputs = middle_inputs(family, model)
         expected = outputs_of(model, inputs)
+        # Two programs in float32 may lie apart by as much as each lies from the exact result: the logits of mT5 reach 42, where numbers are 4e-6 apart.
+        rounding = 2 * distance(expected, outputs_of(copy.deepcopy(model).double(), inputs), inputs)
         for layout in ("one copy", "all copies", ".bin", "shards"):
             with tempfile.TemporaryDirectory() as folder:
                 write_layout(model, folder, layout)
                 largest = distance(shared.weft_forward(folder, inputs, *flags_of(family)), expected, inputs)
-                report(largest <= MIDDLE, f"{family}, {'tied' if tied else 'untied'}, {layout}, 517 tokens: largest difference {largest:.1e}")
+                report(largest <= max(MIDDLE, rounding), f"{family}, {'tied' if tied else 'untied'}, {layout}, 517 tokens: largest difference {largest:.1e}")
                 if layout == "one copy":
                     check_back(family, tied, folder, inputs, expected)
 
