@@ -75,7 +75,7 @@ def options():
     parser.add_argument("--rounds", type=int, default=3, help="turns of each program")
     parser.add_argument("--repeats", type=int, default=2, help="timed runs of a turn")
     parser.add_argument("--threads", type=int, default=2, help="threads of each program")
-    parser.add_argument("--init-std", type=float, default=0.02, help="standard deviation of the weights, but of T5, which has none: far larger ones write the same token again and again")
+    parser.add_argument("--init-std", type=float, default=0.02, help="standard deviation of the weights; T5 keeps its own. Far larger ones write the same token again and again")
     parser.add_argument("--seed", type=int, default=0, help="of weights and sources")
     parser.add_argument("--folder", type=pathlib.Path, help="where the directories of weights stay; absent: a temporary one")
     parser.add_argument("--may-differ", action="store_true", help="count texts that differ from those of the peer, instead of refusing to time")

@@ -9,8 +9,8 @@ Other sequences are a file, or made of the promoters (sequences.py). Three thing
              next begins --stride bases later. Figures are of its last step, so nothing is chosen by what is held out. Where negatives are made, the
              model sees others in each epoch, so that it cannot learn them by heart; those that are scored are made once.
     joined   words at their places and runs of four letters (counted.py) and the model together (joined.py): what is held out is cut into parts, and
-             two weights and a constant for a part are fitted on the other parts. F1, sensitivity, specificity, accuracy and Matthews are of this; `model` and the names of counts
-             are the F1 of each alone.
+             two weights and a constant for a part are fitted on the other parts. F1, sensitivity, specificity, accuracy and Matthews are of this; `model`
+             and the names of counts are the F1 of each alone.
 
 The settings are the same for every organism. Without --epochs a model learns so many that it sees about 12,000 records, 2 at least and 8 at most.
 
