@@ -86,6 +86,7 @@ class HelpTest(Case):
                             (("eval", "run", "--text"), "weft eval: --text needs a value"),
                             (("score", "chrf", "a", "b", "--beta"), "weft score chrf: --beta needs a value"),
                             (("average", "run", "--last"), "weft average: --last needs a value"),
+                            (("summarize",), "weft summarize: DIR is required"),
                             (("average", "run", "--last", "x"), "weft average: --last must be a number from 1 to 1048576, found 'x'"),
                             (("eval", "run", "--threads", "x"), "--threads expects a whole number, found 'x'")):
             with self.subTest(words):
@@ -103,6 +104,7 @@ class MisuseTest(Case):
     def test_unknown_command_suggests_the_nearest(self):
         self.assert_fails(weft("trainn"), 2, "'trainn'", "did you mean train?")
         self.assert_fails(weft("pattern", "shw", "full"), 2, "did you mean show?")
+        self.assert_fails(weft("cache", "rm"), 2, "weft cache has no command 'rm'", "its commands are list, verify, remove")
         # Though a word behind it is a command.
         self.assert_fails(weft("trainn", "--task", "classify"), 2, "weft has no command 'trainn'", "did you mean train?")
         self.assert_fails(weft("--treads", "4", "train"), 2, "has no flag --treads")
@@ -202,7 +204,10 @@ class ManualTest(Case):
             wrong = subprocess.run(["mandoc", "-T", "lint", "-W", "warning", *sorted((self.folder / "share/man/man1").iterdir())],
                                    capture_output=True, text=True, check=False).stdout
             self.assertNotRegex(wrong, "ERROR|UNSUPP")
-        self.assert_fails(weft("completion", "tcsh"), 2, "SHELL", "tcsh")
+        self.assert_fails(weft("completion", "tcsh"), 2, "SHELL must be one of bash, zsh, fish, found 'tcsh'")
+        taken = self.folder / "taken"
+        taken.write_text("")
+        self.assert_fails(weft("manual", taken), 1, "cannot make the folder", "Not a directory")
 
     def completed(self, *words):
         """What bash offers behind these words; the last one is begun."""

@@ -110,6 +110,7 @@ class FillMaskTest(EncoderCase):
         self.assert_fails(weft("fill-mask", model, ""), 1, "text 1", "no mask")
         classifier = self.model("sequence-classification")
         self.assert_fails(weft("classify", classifier, LONG), 1, "text 1", "tokens", "at most 62", "--truncate")
+        self.assert_fails(weft("eval", classifier), 2, "weft eval --task classify needs --data PATH")
         process = weft("fill-mask", model, "[MASK] " + LONG, "--truncate")
         self.assertEqual(process.returncode, 0, process.stderr)
         self.assertIn("were cut off", process.stderr)
@@ -266,6 +267,8 @@ class AnswerTest(EncoderCase):
         empty.write_bytes(b" \n ")
         self.assert_fails(weft("answer", model, TEXT), 2, "--question")
         self.assert_fails(weft("answer", model, "--question", "who?", "--file", empty), 1, "empty.txt", "no token")
+        self.assert_fails(weft("answer", model, "--question", "who?", input=""), 1, "no text was given: standard input is empty")
+        self.assert_fails(weft("answer", model, "--question", " ", TEXT), 1, "text 1", "the question is empty")
         self.assert_fails(weft("answer", model, "--question", "who?", "--file", self.folder / "absent"), 1, "absent")
         self.assert_fails(weft("answer", model, "--question", LONG, TEXT), 1, "text 1", "room")
 

@@ -37,6 +37,15 @@ class Search(Case):
         self.assert_fails(weft("index", store, empty, self.folder / "none.jsonl"), 1, f"'{empty}' and 1 other path hold no text")
         self.assertEqual([found.name for found in self.folder.glob("empty.weft*")], [])
 
+    def test_texts_and_folders_that_are_empty_are_said(self):
+        empty = self.folder / "nothing"
+        empty.mkdir()
+        (self.folder / "blank.txt").write_text(" \n")
+        process = weft("index", self.store, self.corpus, empty, self.folder / "blank.txt")
+        self.assertEqual(process.returncode, 0, process.stderr)
+        self.assertIn(f"'{empty}' holds no file", process.stderr)
+        self.assertIn(f"1 text is empty and cannot be found: '{self.folder / 'blank.txt'}'", process.stderr)
+
     def test_an_answer_is_read_from_what_was_found(self):
         weft_json("index", self.store, self.corpus)
         reader = make_model(self.folder / "reader", "bert", "question-answering")
@@ -52,6 +61,7 @@ class Search(Case):
         self.assertEqual((nothing["result"]["answer"], nothing["result"]["id"], nothing["metadata"]["passages"]), ("", None, []))
         self.assertIn("(d", weft(*answer, "--question", "a loom").stdout)
         self.assert_fails(weft(*answer, "--question", "a loom", "a document"), 2, "--retrieve")
+        self.assert_fails(weft(*answer, "--question", " "), 1, "the question is empty")
         self.assert_fails(weft("answer", reader, "--passages", "2", "--question", "a", "text"), 2, "--passages", "--retrieve")
 
     def test_words_and_vectors(self):

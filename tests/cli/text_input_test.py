@@ -102,6 +102,9 @@ class TextsOfTasksTest(EncoderCase):
         self.assert_fails(weft(*embed, self.folder), 1, "it is a directory")
         self.assert_fails(weft(*embed, self.folder / "absent.txt"), 1, "absent.txt", "No such file")
         self.assert_fails(weft(*embed, "/dev/null"), 1, "'/dev/null' is empty")
+        header = self.folder / "header.tsv"
+        header.write_text("text\tlabel\n")
+        self.assert_fails(weft(*embed, header), 1, "no text was given", "header.tsv' has no text")
         self.assert_fails(weft("train", "--train-text", "/dev/zero", "--steps", "1", "--out", self.folder / "no"), 1, "/dev/zero", "regular file")
 
     def test_json_lines_and_fasta_are_records(self):

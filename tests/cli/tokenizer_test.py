@@ -66,6 +66,15 @@ class TokenizerTest(Case):
                           self.folder / "new")
         self.assertEqual((found["records"], found["skipped"]), (2, 1))
 
+    def test_a_size_that_the_text_does_not_have_and_a_genome_that_is_none_are_said(self):
+        (self.folder / "few.txt").write_text("one two\n")
+        few = weft("tokenizer", "train", self.folder / "few.txt", "--vocabulary-size", "99999", "--dna", "--out", self.folder / "few")
+        self.assertEqual(few.returncode, 0, few.stderr)
+        self.assertIn("the text has no more than 261 tokens to learn, fewer than --vocabulary-size 99,999", few.stderr)
+        self.assertIn("perhaps no genome", few.stderr)
+        genome = weft("tokenizer", "train", self.genome, "--dna", "--vocabulary-size", "300", "--out", self.folder / "silent")
+        self.assertNotIn("warning", genome.stderr)
+
     def test_data_sets_are_checked(self):
         table = self.folder / "t.tsv"
         table.write_text("text\tlabel\na\t1\nb\nc\t0\n")

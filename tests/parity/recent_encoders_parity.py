@@ -5,7 +5,9 @@ and what `weft init` makes of the same config, and `weft convert` of the model, 
 Usage: tests/parity/recent_encoders_parity.py [--family NAME] [--count N] [--seed S]
 """
 import argparse
+import copy
 import json
+import math
 import pathlib
 import random
 import subprocess
@@ -158,14 +160,16 @@ def inputs_of(source, config, head):
 
 
 def difference(source, model, directory, head):
-    largest = 0.0
+    """From float64, in parts of what is allowed: SMALL, or twice what transformers in float32 has itself, where weights are so large that rounding shows."""
+    largest, narrow = 0.0, copy.deepcopy(model).float()
     for inputs in inputs_of(source, model.config, head):
         found = common.weft_forward(directory, inputs)
         expected = common.outputs_of(model, inputs)
         assert found.keys() == expected.keys(), (found.keys(), expected.keys())
-        # Norms begin as ones, so that results of several units come of small sums: transformers in float32 is as far from its float64.
-        size = max(1.0, *(tensor.abs().max().item() for tensor in expected.values()))
-        largest = max(largest, common.distance(found, expected, inputs["attention_mask"].bool())[0] / size)
+        # Norms begin as ones, so that results of several units come of small sums.
+        size, keep = max(1.0, *(tensor.abs().max().item() for tensor in expected.values())), inputs["attention_mask"].bool()
+        ours, theirs = (common.distance(each, expected, keep)[0] / size for each in (found, common.outputs_of(narrow, inputs)))
+        largest = max(largest, ours / max(common.SMALL, 2 * theirs))
     return largest
 
 
@@ -198,10 +202,13 @@ def check_read(source, family, head):
 def check_made(source, family, head):
     """The other way: weights of Weft in the class of transformers."""
     _, written = SHAPES[family](source, head)
+    # 0.3 at width 48 and four layers makes differences of float32 a hundred times as large in each program, by other factors.
+    deviation = min(0.3, 1.2 / math.sqrt(written.get("hidden_size", written.get("n_embd"))))
     with tempfile.TemporaryDirectory() as folder:
         config, made = pathlib.Path(folder) / "config.json", pathlib.Path(folder) / "made"
         config.write_text(json.dumps(written))
-        subprocess.run([common.WEFT, "init", "--config", config, "--head", head, "--initializer-range", "0.3", "--out", made], check=True, stdout=subprocess.DEVNULL)
+        subprocess.run([common.WEFT, "init", "--config", config, "--head", head, "--initializer-range", f"{deviation:.3f}", "--out", made], check=True,
+                       stdout=subprocess.DEVNULL)
         return difference(source, loaded(made, family, head), made, head)
 
 
@@ -230,7 +237,7 @@ def main():
         for way in (check_read, check_made, *([check_longer] if family in LONGER else [])):
             source = random.Random(f"{seed} {family}")
             largest = max(way(source, family, head) for head in encoder_cases.heads_of(family) for _ in range(options.count))
-            report(largest <= common.SMALL, f"{way.__name__}, {family}, seed {seed}: largest difference {largest:.1e}")
+            report(largest <= 1, f"{way.__name__}, {family}, seed {seed}: largest difference {largest:.2f} of what is allowed")
     return 1 if report.failed else 0
 
 

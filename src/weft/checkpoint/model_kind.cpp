@@ -214,7 +214,8 @@ void require_own_model(const Json& config, const std::filesystem::path& director
                 std::string(kOpensPairs));
   }
   throw Error(
-      ErrorKind::kFormat, concat(file, ": model_type must be weft, a model that weft train made, found ", quote(type)),
+      ErrorKind::kFormat,
+      concat(file, ": model_type must be weft, a model that weft train made, or a decoder's, found ", quote(type)),
       opens_as_encoder(config) ? "this is an encoder: weft fill-mask, embed, classify, tag, answer and choose open it"
                                : what_opens());
 }

@@ -44,7 +44,7 @@ void check_settings(const RunSettings& settings, std::string_view where) {
   // Epochs come down to steps, and a run's own training.json has both.
   const bool by_steps = settings.trainer.steps > 0 || task.epochs > 0;
   require(by_steps != (settings.trainer.minutes > 0), where,
-          ": one of epochs, steps and minutes must be above 0, found ", "epochs ", task.epochs, ", steps ",
+          ": one of epochs, steps and minutes must be above 0, found epochs ", task.epochs, ", steps ",
           settings.trainer.steps, " and minutes ", settings.trainer.minutes);
   check_format(task.task, settings.data);
   check_folds(settings.data, where);

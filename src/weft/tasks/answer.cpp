@@ -5,6 +5,8 @@
 #include "weft/core/error.h"
 #include "weft/core/work/pieces.h"
 #include "weft/tasks/decode/answers.h"
+#include "weft/tasks/text_too_long.h"
+#include "weft/text/utf8.h"
 
 namespace weft::tasks {
 namespace {
@@ -59,7 +61,16 @@ Answers named_answers_of(const TaskModel& task, const std::string& name, const E
 
 }  // namespace
 
+void check_question(const std::string& question, const std::string& name) {
+  if (text::strip_left(question).empty()) {
+    throw UnfitText(concat(name, ": the question is empty"), "write what is to be found in the document");
+  }
+}
+
 std::vector<TaskResult> answer(TaskModel& task, std::span<const Document> documents, const AnswerTaskOptions& options) {
+  for (const Document& document : documents) {
+    check_question(document.first, document.name);
+  }
   EncodedBatch encoded(task, documents, windowed_texts(task, options.run, text::Truncation::kOnlySecond));
   std::vector<std::vector<KeptLogits>> kept(documents.size());
   encoded.run(task, options.run.batch, false, [&](const EncodedBatch::Place& place, const WindowOutput& output) {

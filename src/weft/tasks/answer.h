@@ -19,11 +19,14 @@ struct AnswerTaskOptions {
   RunOptions run = {};
 };
 
+/// Errors: UnfitText, with `name`, for a question without a letter: any span would answer it.
+void check_question(const std::string& question, const std::string& name);
+
 /// For each pair of a question (`first`) and a document (`second`) {"answer", "score", "start", "end", "byte_start",
 /// "byte_end", "logit"}, or a list of these when top_k is more than 1; "" stands for no answer. A document beyond the
 /// model's length is read in windows that overlap, each with the whole question. The metadata has "no_answer":
-/// {"score", "logit"}. Errors: kArgument for a document without tokens, and a question that leaves no room; kNumeric;
-/// kInterrupted.
+/// {"score", "logit"}. Errors: as check_question(); kArgument for a document without tokens, and a question that leaves
+/// no room; kNumeric; kInterrupted.
 std::vector<TaskResult> answer(TaskModel& task, std::span<const Document> documents,
                                const AnswerTaskOptions& options = {});
 

@@ -11,8 +11,9 @@
 namespace weft::training {
 void check_config(const TrainerConfig& config, std::string_view where) {
   check_fields(config, where);
-  require((config.steps > 0) != (config.minutes > 0), where, ": one of steps and minutes must be above 0, found steps ",
-          config.steps, " and minutes ", config.minutes);
+  require((config.steps > 0) != (config.minutes > 0), where,
+          ": exactly one of steps and minutes must be above 0, found steps ", config.steps, " and minutes ",
+          config.minutes);
   constexpr std::int64_t kMostWindows = std::int64_t{1} << 31;
   // Each factor is at most 2^20: their product has 61 bits.
   require(config.batch_size * parts_per_step(config) <= kMostWindows, where,

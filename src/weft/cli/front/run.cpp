@@ -22,6 +22,7 @@
 #include "weft/cli/front/tensor_part.h"
 #include "weft/core/cpu.h"
 #include "weft/core/error.h"
+#include "weft/core/joined.h"
 #include "weft/core/quote.h"
 #include "weft/core/system/option_name.h"
 #include "weft/core/version.h"
@@ -90,7 +91,10 @@ std::vector<std::string> flag_names(const CLI::App& app) {
   }
   const std::vector<std::string> names = command_names(command);
   if (!names.empty()) {
-    throw UsageError(command_path(command) + " has no command " + quote(extra), nearest_of(extra, names) + help);
+    const std::string nearest = nearest_of(extra, names);
+    const bool few = names.size() <= 8;
+    throw UsageError(command_path(command) + " has no command " + quote(extra),
+                     nearest.empty() && few ? concat("its commands are ", joined(names, ", ")) : nearest + help);
   }
   throw UsageError(command_path(command) + ": unexpected argument " + quote(extra), help);
 }

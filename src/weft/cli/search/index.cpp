@@ -23,6 +23,7 @@
 #include "weft/store/store_writer.h"
 #include "weft/store/texts/corpus_reader.h"
 #include "weft/tasks/search/passage_vectors.h"
+#include "weft/text/utf8.h"
 
 namespace weft::cli {
 namespace {
@@ -110,6 +111,24 @@ struct RunTexts {
   bool more;
 };
 
+// Texts without a letter are in the store, and no question finds them: more likely a mistake than a wish.
+struct EmptyTexts {
+  std::int64_t count = 0;
+  std::string first;
+
+  void take(const store::CorpusText& text) {
+    if (text::strip_left(text.text).empty() && text.title.empty() && ++count == 1) {
+      first = text.where;
+    }
+  }
+  void warn() const {
+    if (count > 0) {
+      log_warning(counted(count, "text"), count == 1 ? " is" : " are", " empty and cannot be found",
+                  count == 1 ? ": " : ", the first of which is ", first);
+    }
+  }
+};
+
 // Returns how many records were left out.
 std::int64_t put_texts(store::StoreWriter& writer, RunTexts& run, const IndexCommand& command,
                        const IndexConfig& config) {
@@ -118,7 +137,9 @@ std::int64_t put_texts(store::StoreWriter& writer, RunTexts& run, const IndexCom
   ProgressBar bar("texts", 0);
   std::int64_t texts = 0;
   std::size_t bytes = 0;
+  EmptyTexts empty;
   for (; run.more; run.more = run.reader.next(run.text)) {
+    empty.take(run.text);
     writer.put(run.text, length_of(run.text, config.passage_length));
     bytes += run.text.text.size();
     ++texts;
@@ -132,6 +153,7 @@ std::int64_t put_texts(store::StoreWriter& writer, RunTexts& run, const IndexCom
       end_interrupted(quote(command.store, 4096));
     }
   }
+  empty.warn();
   const std::int64_t skipped = run.reader.report().skipped;
   if (skipped > 0) {
     log_warning("left out ", counted(skipped, "malformed record"), ", the first of which is ",

@@ -58,7 +58,7 @@ void run_summarize(const SummarizeCommand& command) {
     return;
   }
   if (command.flags.task.directory.empty()) {
-    throw UsageError("DIR is required", "give a model directory, or --method");
+    throw UsageError("weft summarize: DIR is required", "give a model directory, or --method");
   }
   OpenSequenceTask task = open_sequence_task(command.flags, config.document, "weft summarize");
   if (!task.model) {

@@ -11,6 +11,7 @@
 #include "weft/core/error.h"
 #include "weft/core/random.h"
 #include "weft/core/system/option_name.h"
+#include "weft/core/system/usage_error.h"
 #include "weft/profile/prune/window_control.h"
 
 namespace weft::profile {
@@ -243,10 +244,9 @@ void check_settings(const PruneSettings& settings, const std::string& where) {
   const int budgets = static_cast<int>(settings.density > 0) + static_cast<int>(settings.mass > 0) +
                       static_cast<int>(settings.time > 0);
   if (budgets != 1) {
-    throw Error(ErrorKind::kArgument,
-                concat(where, ": give one of ", option("density"), ", ", option("mass"), " and ", option("time"),
-                       ", above 0; found ", budgets),
-                concat("for example: ", option("density"), " 0.1, which prunes 90%"));
+    throw UsageError(concat(where, ": give one of ", option("density"), ", ", option("mass"), " and ", option("time"),
+                            ", above 0; found ", budgets),
+                     concat("for example: ", option("density"), " 0.1, which prunes 90%"));
   }
   require(!settings.released || (settings.unit == "edge" && settings.density > 0 && settings.control == "none"), where,
           ": ", option("released"), " counts edges by density; leave out ", option("unit"), ", ", option("mass"), ", ",

@@ -8,6 +8,8 @@
 #include <utility>
 
 #include "weft/core/error.h"
+#include "weft/core/log.h"
+#include "weft/core/quote.h"
 #include "weft/core/system/option_name.h"
 #include "weft/readers/byte_source.h"
 #include "weft/readers/file_list.h"
@@ -71,7 +73,11 @@ bool is_of_store(const fs::path& file, const fs::path& store) {
 CorpusReader::CorpusReader(const std::vector<std::string>& paths, const CorpusOptions& options) : options_(options) {
   require(!paths.empty(), "no texts were given: expected files or folders");
   for (const std::string& path : paths) {
+    const std::size_t before = sources_.size();
     add_sources(path);
+    if (sources_.size() == before && paths.size() > 1) {
+      log_warning(quote(path, 4096), " holds no file");
+    }
   }
 }
 

@@ -4,6 +4,9 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include "weft/core/error.h"
@@ -13,6 +16,19 @@
 #include "weft/readers/byte_source.h"
 
 namespace weft::tasks {
+namespace {
+
+/// For a file of no byte, and one with a header or brackets alone. What is no regular file had no byte.
+std::string no_text_in(const std::string& file) {
+  if (file.empty() || file == "-") {
+    return "no text was given: standard input is empty";
+  }
+  std::error_code is_no_file;
+  const bool has_bytes = std::filesystem::file_size(file, is_no_file) > 0 && !is_no_file;
+  return concat("no text was given: ", quote(file, 4096), has_bytes ? " has no text" : " is empty");
+}
+
+}  // namespace
 
 bool are_texts(const std::vector<std::string>& texts) {
   return !texts.empty() && (texts.size() > 1 || texts.front() != "-");
@@ -79,10 +95,7 @@ std::vector<Document> DocumentReader::next(std::size_t count, std::vector<Unread
     documents.push_back({std::move(text.first), std::move(text.second), std::move(text.where), std::move(text.fields),
                          std::move(text.names_of_texts)});
   }
-  require(
-      number_ > 0, "no text was given: ",
-      [&] { return source_.file.empty() || source_.file == "-" ? "standard input" : quote(source_.file, 4096); },
-      " is empty");
+  require(number_ > 0, [&] { return no_text_in(source_.file); });
   return documents;
 }
 
@@ -95,6 +108,9 @@ std::vector<Document> whole_files(const std::vector<std::string>& paths) {
     document.first = readers::read_whole_text(std::move(source));
     documents.push_back(std::move(document));
   }
+  const bool has_text =
+      std::any_of(documents.begin(), documents.end(), [](const auto& each) { return !each.first.empty(); });
+  require(has_text || paths.empty(), [&] { return no_text_in(paths.front()); });
   return documents;
 }
 

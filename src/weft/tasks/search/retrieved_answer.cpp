@@ -68,6 +68,7 @@ Json ReadPassages::place(std::int64_t begin, std::int64_t end) const {
 TaskResult answer_from_store(store::StoreSearch& search, SearchModels& models, TaskModel& reader,
                              const std::string& question, const RetrieveConfig& config,
                              const AnswerTaskOptions& options) {
+  check_question(question, search.store().name());
   SearchConfig finding;
   finding.by = config.by;
   finding.depth = std::max(config.depth, config.passages);

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // `weft tokenizer train`: a vocabulary of one's own, from text or from genomes.
+#include <algorithm>
 #include <filesystem>
 #include <iostream>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "weft/cli/front/commands/table.h"
@@ -13,6 +15,7 @@
 #include "weft/cli/front/help.h"
 #include "weft/cli/front/output.h"
 #include "weft/core/interrupt.h"
+#include "weft/core/log.h"
 #include "weft/core/progress.h"
 #include "weft/core/quote.h"
 #include "weft/core/text/number_text.h"
@@ -34,6 +37,9 @@ constexpr std::string_view kTokenizerExamples =
 
 // Of the text that was read, so much is encoded again to say how long a token is.
 constexpr std::size_t kSampleBytes = std::size_t{1} << 20;
+
+// Genomes have other letters where several bases are possible, and proteins have only a fifth of these.
+constexpr double kBasesOfGenome = 0.7;
 
 struct TokenizerConfig {
   std::string kind = "bpe";
@@ -113,6 +119,22 @@ Json trained_json(const TokenizerOptions& options, const TrainingText& text, con
            static_cast<double>(text.sample.size()) / static_cast<double>(std::max<std::int64_t>(tokens, 1))}};
 }
 
+// A size that was asked for and that the text does not have, and a genome that looks like none.
+void warn_of_text(const TokenizerOptions& options, const TokenizerConfig& config, const TrainingText& seen,
+                  std::int64_t learned) {
+  if (options.given.contains("vocabulary_size") && learned < config.vocabulary_size) {
+    log_warning("the text has no more than ", digits(learned), " tokens to learn, fewer than --vocabulary-size ",
+                digits(config.vocabulary_size));
+  }
+  const auto bases = std::count_if(seen.sample.begin(), seen.sample.end(), [](char letter) {
+    return std::string_view("ACGTUNacgtun").find(letter) != std::string_view::npos;
+  });
+  const double share = static_cast<double>(bases) / static_cast<double>(std::max<std::size_t>(1, seen.sample.size()));
+  if (config.dna && share < kBasesOfGenome) {
+    log_warning("--dna: ", percent(share), " of the text are letters of bases, so that it is perhaps no genome");
+  }
+}
+
 void train_tokenizer(const TokenizerOptions& options) {
   TokenizerConfig config;
   formats::update_from_json(config, options.given, "weft tokenizer train");
@@ -146,6 +168,7 @@ void train_tokenizer(const TokenizerOptions& options) {
   learning.reset();
   text::write_trained_tokenizer(options.out, json);
   const Json result = trained_json(options, seen, records.report());
+  warn_of_text(options, config, seen, result["vocabulary_size"].get<std::int64_t>());
   if (options.json) {
     print_json(result);
     return;

@@ -4,12 +4,16 @@
 #include <iostream>
 #include <memory>
 #include <string>
+#include <system_error>
 
 #include "weft/cli/front/commands/table.h"
+#include "weft/cli/front/field_flags.h"
 #include "weft/cli/front/help.h"
 #include "weft/cli/front/manual/completion.h"
 #include "weft/cli/front/manual/man_page.h"
+#include "weft/core/error.h"
 #include "weft/core/files.h"
+#include "weft/core/quote.h"
 
 namespace weft::cli {
 namespace {
@@ -17,7 +21,11 @@ namespace {
 void write_all_of(const OutlinedCommand& program, const std::filesystem::path& folder) {
   for (const char* below :
        {"man/man1", "bash-completion/completions", "zsh/site-functions", "fish/vendor_completions.d"}) {
-    std::filesystem::create_directories(folder / below);
+    std::error_code problem;
+    std::filesystem::create_directories(folder / below, problem);
+    if (problem) {
+      fail(ErrorKind::kIo, "cannot make the folder ", quote((folder / below).native(), 4096), ": ", problem.message());
+    }
   }
   for (const OutlinedCommand* command : all_commands(program)) {
     write_file_atomically(folder / "man/man1" / man_page_name(*command), man_page(*command));
@@ -34,7 +42,7 @@ void add_completion(CLI::App& parent) {
   CLI::App& app = add_command(parent, "completion",
                               "  source <(weft completion bash)\n"
                               "  weft completion fish > ~/.config/fish/completions/weft.fish");
-  app.add_option("SHELL", *shell, "bash, zsh or fish")->required()->check(CLI::IsMember({"bash", "zsh", "fish"}));
+  app.add_option("SHELL", *shell, "bash, zsh or fish")->required()->check(one_of("SHELL", {"bash", "zsh", "fish"}));
   app.callback([shell, &parent] {
     const OutlinedCommand program = outline_of(parent);
     std::cout << (*shell == "bash"  ? bash_completion(program)
