@@ -37,7 +37,7 @@ def attend(
         dropout_p: the share of probabilities that is dropped, drawn by PyTorch's generator.
         layer: the number that `layer` of the expression means.
         query_offset: the position of the first query: 0 with as many queries as keys, else say it (K - Q at the end).
-        slopes: float [H], ALiBi: `-slope * |distance|` is added to each score.
+        slopes: float [H], a tensor or a list, ALiBi: `-slope * |distance|` is added to each score.
 
     Returns:
         [B, H, Q, C], zeros for a query without edges; with return_lse also the logarithm of the sum of exponentials,
@@ -53,6 +53,9 @@ def attend(
     text = str(pattern) if torch.compiler.is_compiling() else _text_of(pattern)
     if causal:
         text = f"causal & ({text})"
+    for name, tensor in (("query", query), ("key", key), ("value", value)):
+        if not isinstance(tensor, torch.Tensor):
+            raise TypeError(f"attend: {name} is a {type(tensor).__name__}; expected a torch.Tensor")
     if query.ndim != 4 or key.ndim != 4 or value.ndim != 4:
         raise ArgumentError(
             f"query, key and value must be [batch, heads, length, head_dim], found {_shapes(query, key, value)}"
@@ -65,7 +68,7 @@ def attend(
                 f"query_offset={keys}-{rows} for the last positions of a text, query_offset=0 for the first",
             )
         query_offset = 0
-    distances = None if slopes is None else _alibi(torch, slopes.to(_sums(torch, query)), query_offset, rows, keys)
+    distances = None if slopes is None else _alibi(torch, torch.as_tensor(slopes).to(_sums(torch, query)), query_offset, rows, keys)
     settings = {"key_keep": key_keep, "scale": scale, "dropout_p": dropout_p, "layer": layer, "query_offset": query_offset}
     out, lse = attend_text(query, key, value, text, **settings, distances=distances)
     return (out, lse) if return_lse else out

@@ -8,6 +8,7 @@ import threading
 from ._arrays import array_of, plain_json, vector_of
 from ._errors import ArgumentError, WeftError
 from ._native import load_runtime
+from ._texts import list_of, pairs_of, text_of, texts_of
 
 
 def open(model, **settings):
@@ -118,7 +119,7 @@ class Model:
         Returns:
             A float for one pair, float64 [pairs] for a list.
         """
-        firsts, seconds, single = _pairs("score", pairs)
+        firsts, seconds, single = pairs_of("score", pairs)
         found = self._results("score", firsts, seconds, settings, metadata)
         if single:
             return found[0]
@@ -127,14 +128,15 @@ class Model:
     def rerank(self, query, texts, *, metadata=False, **settings):
         """Texts in the order of how well they answer a query: [{"index", "score"}], best first. Settings: top_k,
         raw_scores, return_text, windows, and those of all methods."""
-        texts = _texts("rerank", texts)
+        query, texts = text_of("rerank", "query", query), texts_of("rerank", texts)
         return self._results("rerank", [query] * len(texts), texts, settings, metadata)[0]
 
     def classify(self, texts, *, metadata=False, **settings):
         """Labels: for each text, or pair of texts (a tuple), [{"label", "score"}], best first. Settings: top_k (1; 0 for
         all), function_to_apply, and those of all methods."""
-        if isinstance(texts, tuple) or (texts and not isinstance(texts, str) and isinstance(texts[0], tuple)):
-            firsts, seconds, single = _pairs("classify", texts)
+        texts = texts if isinstance(texts, (str, tuple)) else list_of("classify", texts)
+        if isinstance(texts, tuple) or (texts and isinstance(texts[0], (tuple, list))):
+            firsts, seconds, single = pairs_of("classify", texts)
             found = self._results("classify", firsts, seconds, settings, metadata)
             return found[0] if single else found
         return self._run("classify", texts, None, settings, metadata)
@@ -163,17 +165,19 @@ class Model:
             {"answer", "score", "start", "end", ...} for each, or with top_k above 1 a list of them.
         """
         single = isinstance(question, str) and isinstance(document, str)
-        questions, documents = _texts("answer", question), _texts("answer", document)
+        questions, documents = texts_of("answer", question), texts_of("answer", document)
         if isinstance(question, str):
             questions = questions * len(documents)
         if isinstance(document, str):
             documents = documents * len(questions)
+        if len(questions) != len(documents):
+            raise ArgumentError(f"answer: {len(questions)} questions and {len(documents)} documents; expected as many")
         found = self._results("answer", questions, documents, settings, metadata)
         return found[0] if single else found
 
     def choose(self, prompt, choices, *, metadata=False, **settings):
         """Which of several texts goes with a prompt: [{"index", "choice", "score"}], best first."""
-        choices = _texts("choose", choices)
+        prompt, choices = text_of("choose", "prompt", prompt), texts_of("choose", choices)
         return self._results("choose", [prompt] * len(choices), choices, settings, metadata)[0]
 
     def restore(self, texts, *, metadata=False, **settings):
@@ -230,7 +234,7 @@ class Model:
         return found if metadata else [one["result"] for one in found]
 
     def _run(self, task, texts, seconds, settings, metadata):
-        found = self._results(task, _texts(task, texts), seconds, settings, metadata)
+        found = self._results(task, texts_of(task, texts), seconds, settings, metadata)
         return found[0] if isinstance(texts, str) else found
 
     def _written(self, task, texts, settings, metadata, on_text):
@@ -239,41 +243,15 @@ class Model:
         if not isinstance(texts, str):
             raise ArgumentError(f"{task}: on_text is for one text, found a list", "call it for each text")
         with self._alone() as native:
-            written = native.write(task, _texts(task, texts), plain_json(settings), on_text)
+            written = native.write(task, texts_of(task, texts), plain_json(settings), on_text)
         (one,) = json.loads(written)
         return one if metadata else one["result"]
 
     def _vectors(self, task, texts, settings, torch, metadata):
         with self._alone() as native:
-            arrays, said = native.vectors(task, _texts(task, texts), plain_json(settings))
+            arrays, said = native.vectors(task, texts_of(task, texts), plain_json(settings))
         rows = [array_of(array, torch) for array in arrays]
         rows = rows[0] if task == "embed" else rows
         if metadata:
             rows = [{"result": row, "metadata": one} for row, one in zip(rows, json.loads(said))]
         return rows[0] if isinstance(texts, str) else rows
-
-
-def _texts(task, texts):
-    """A list of str that are Unicode."""
-    texts = [texts] if isinstance(texts, str) else list(texts)
-    for number, text in enumerate(texts, start=1):
-        if not isinstance(text, str):
-            raise TypeError(f"{task}: text {number} is a {type(text).__name__}; expected a str")
-        try:
-            text.isascii() or text.encode()
-        except UnicodeEncodeError as error:
-            raise ArgumentError(
-                f"{task}: text {number} has half of a surrogate pair at character {error.start}, which is no text",
-                "read the file with errors='replace'",
-            ) from None
-    return texts
-
-
-def _pairs(task, pairs):
-    """(first texts, second texts, whether it was one pair)"""
-    single = isinstance(pairs, tuple) and len(pairs) == 2 and isinstance(pairs[0], str)
-    pairs = [pairs] if single else list(pairs)
-    for number, pair in enumerate(pairs, start=1):
-        if isinstance(pair, str) or len(pair) != 2:
-            raise ArgumentError(f"{task}: pair {number} is {pair!r:.80}; expected a tuple of two str")
-    return _texts(task, [pair[0] for pair in pairs]), _texts(task, [pair[1] for pair in pairs]), single

@@ -232,6 +232,13 @@ class AttendTest(unittest.TestCase):
         self.assertTrue(torch.equal(found[0], found[1]) and not torch.equal(found[0], found[2]))
         self.assertAlmostEqual(found[0].mean().item(), 1.0, delta=0.01)
 
+    def test_what_is_no_tensor_is_named(self):
+        given = torch.randn(1, 2, 8, 4)
+        with self.assertRaisesRegex(TypeError, "attend: key is a ndarray; expected a torch.Tensor"):
+            weft.attend(given, given.numpy(), given, "full")
+        tensor = weft.attend(given, given, given, "causal", slopes=torch.tensor([0.5, 0.25]))
+        self.assertTrue(torch.equal(weft.attend(given, given, given, "causal", slopes=[0.5, 0.25]), tensor))
+
     def test_slopes_are_a_linear_bias(self):
         query, key, value = inputs()
         slopes = torch.tensor([0.5, 0.25, 0.1, 0.2])

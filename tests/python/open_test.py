@@ -274,12 +274,26 @@ class ErrorsTest(OpenCase):
                                    (lambda: opened.classify("we", max_length=8), weft.ArgumentError, "max_length belongs to the model"),
                                    (lambda: opened.classify(["we", 3]), TypeError, "text 2 is a int"),
                                    (lambda: opened.classify("\ud800"), weft.ArgumentError, "half of a surrogate pair"),
+                                   (lambda: opened.classify(None), TypeError, "classify: expected a str or a list of str, found NoneType"),
+                                   (lambda: opened.classify({"text": "we"}), TypeError, "found dict"),
+                                   (lambda: opened.classify(b"we"), TypeError, "found bytes"),
+                                   (lambda: opened.classify([b"we"]), TypeError, "text 1 is a bytes; expected a str: decode them"),
+                                   (lambda: opened.rerank(None, ["we"]), TypeError, "query is a NoneType"),
+                                   (lambda: opened.answer(["who?"], ["we", "see"]), weft.ArgumentError, "1 questions and 2 documents"),
                                    (lambda: opened.score([("a", "b", "c")]), weft.ArgumentError, "pair 1"),
                                    (lambda: weft.open(labels, dtypes="float32"), weft.WeftError, "dtypes.*dtype"),
                                    (lambda: weft.open(DECODER, max_length=8), weft.ArgumentError, "max_length is for encoders"),
                                    (lambda: opened.embed("we", pooling="sum"), weft.ArgumentError, "pooling: ")):
             with self.subTest(words), self.assertRaisesRegex(error, words):
                 call()
+
+    def test_whatever_has_texts_is_taken(self):
+        opened = weft.open(directory("sequence-classification", "--labels", "bad", "good", "odd"))
+        expected = opened.classify(["we", "see"])
+        for given in (iter(["we", "see"]), (text for text in ["we", "see"]), numpy.array(["we", "see"]), {"we": 1, "see": 2}.keys()):
+            with self.subTest(type(given)):
+                self.assertEqual(opened.classify(given), expected)
+        self.assertEqual(opened.classify([["we", "see"]]), [opened.classify(("we", "see"))])
 
     def test_modes_of_torch_change_nothing(self):
         opened = weft.open(directory("none"))
