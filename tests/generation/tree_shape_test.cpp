@@ -19,6 +19,7 @@ TreeShape letters_and_pieces() {
   shape.target = {"", "S", "N", "P", "X", "(", ")", " ", "XX", " XX", " (", "NP", " )S", "(S (", "Z", "P )", "\n"};
   shape.source = {"", " a", "b c", " ", "d"};
   shape.labels = {"S", "NP", "N", "SP"};
+  shape.leaf = [](std::string_view) { return "XX"; };
   shape.ends = {0};
   return shape;
 }
@@ -46,23 +47,22 @@ std::string draw_tree(const Processor& keep, const TreeShape& shape, const std::
   return text;
 }
 
-// Whether it is one tree, and over how many words.
-std::int64_t words_of_tree(std::string_view text) {
+// The leaves, one after the other, of what must be one tree.
+std::string leaves_of_tree(std::string_view text) {
   std::vector<std::string_view> open;
-  std::int64_t words = 0;
+  std::string words;
   bool opened = false;
   std::size_t at = text.find_first_not_of(' ');
   for (std::size_t symbols = 0; at < text.size(); ++symbols) {
     const std::size_t end = std::min(text.find(' ', at), text.size());
     const std::string_view symbol = text.substr(at, end - at);
     EXPECT_TRUE(symbols == 0 || !open.empty()) << text;
-    if (symbol == "XX") {
-      ++words;
-    } else if (symbol.front() == '(') {
+    if (symbol.front() == '(') {
       open.push_back(symbol.substr(1));
+    } else if (symbol.front() != ')') {
+      words += symbol;
     } else {
       EXPECT_FALSE(opened) << text;
-      EXPECT_EQ(symbol.front(), ')') << text;
       EXPECT_EQ(symbol.substr(1), open.back()) << text;
       open.pop_back();
     }
@@ -79,9 +79,29 @@ TEST(TreeShape, RandomScoresWriteTrees) {
   const Processor keep = keep_trees(shape);
   std::mt19937 random(7);
   for (int trial = 0; trial < 60; ++trial) {
-    EXPECT_EQ(words_of_tree(draw_tree(keep, shape, {0, 1, 2, 3, 4, 0}, 9 + trial, random)), 3);
-    EXPECT_EQ(words_of_tree(draw_tree(keep, shape, {1}, 6 + trial, random)), 1);
+    EXPECT_EQ(leaves_of_tree(draw_tree(keep, shape, {0, 1, 2, 3, 4, 0}, 9 + trial, random)), "XXXXXX");
+    EXPECT_EQ(leaves_of_tree(draw_tree(keep, shape, {1}, 6 + trial, random)), "XX");
   }
+}
+
+// A word may be a token of its own, begin as another does, be written letter by letter, and have letters of two bytes,
+// half of which no token writes.
+TEST(TreeShape, RandomScoresWriteTheWordsOfTheSource) {
+  TreeShape shape = letters_and_pieces();
+  shape.leaf = [](std::string_view word) { return word; };
+  shape.target.emplace_back("\xC3\xA9");
+  shape.source = {"", " SNP", " N", "N", " Z\xC3\xA9"};
+  const Processor keep = keep_trees(shape);
+  std::mt19937 random(7);
+  for (int trial = 0; trial < 60; ++trial) {
+    EXPECT_EQ(leaves_of_tree(draw_tree(keep, shape, {1, 2, 3, 4}, 20 + trial, random)), "SNPNNZ\xC3\xA9");
+  }
+  shape.source = {"a"};
+  const std::vector<std::int64_t> tokens = {0};
+  std::vector<float> scores(shape.target.size());
+  test::expect_error(ErrorKind::kArgument, {"text 2", "cannot write 'a'"}, [&] {
+    keep_trees(shape)({.scores = scores, .tokens = tokens, .source = tokens, .item = 2, .longest = 40});
+  });
 }
 
 TEST(TreeShape, NoRoomAndNoTokensAreErrors) {

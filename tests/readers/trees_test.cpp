@@ -23,6 +23,8 @@ TEST(Trees, TextComesBackAndTracesGo) {
   EXPECT_EQ(linear_tree(kept), "(ROOT (S (NP XX XX )NP (VP XX )VP XX )S )ROOT");
   EXPECT_EQ(linear_tree(parse_tree("((S (NN a)))", "here")), "(TOP (S XX )S )TOP");
   EXPECT_EQ(linear_tree(parse_tree("(NN a)", "here")), "(TOP XX )TOP");
+  EXPECT_EQ(linear_tree(parse_tree("((S (NN a)))", "here"), TreeLeaves::kWords), "(TOP (S a )S )TOP");
+  EXPECT_EQ(linear_leaf("(a", TreeLeaves::kWords), "XX");  // it would be a bracket
   EXPECT_TRUE(without_traces(parse_tree("(S (NP (-NONE- *)))", "here")).empty());
   EXPECT_EQ(plain_label("-NONE-"), "-NONE-");
 }
@@ -80,14 +82,29 @@ TEST(LinearTree, WhatAModelWroteIsMended) {
   EXPECT_EQ(mended(linear_tree(truth)), tree_text(truth));
   EXPECT_EQ(mended("(S (NP XX XX (VP XX )S"), "(S (NP (DT the) (NN loom) (VP (VBZ weaves))))");
   EXPECT_EQ(mended(")NP (S XX )VP XX (NP )NP )S (X XX"), "(TOP (S (DT the) (NN loom)) (X (VBZ weaves)))");
-  EXPECT_EQ(mended("(S XX word XX XX XX"), "(S (DT the) (NN loom) (VBZ weaves) (XX XX))");
+  EXPECT_EQ(mended("(S XX word XX XX ( )"), "(S (DT the) (NN loom) (VBZ weaves) (XX XX))");
+  EXPECT_EQ(mended(linear_tree(truth, TreeLeaves::kWords)), tree_text(truth));
   EXPECT_EQ(mended("(S (NP )NP )S"), "");
-  EXPECT_EQ(labels_of_linear("(S (NP XX )NP XX )S", "here"), (std::set<std::string>{"NP", "S"}));
-  test::expect_error(ErrorKind::kFormat, {"here", "')S'", "'NP'"}, [] { labels_of_linear("(S (NP XX )S", "here"); });
-  test::expect_error(ErrorKind::kFormat, {"without a word"}, [] { labels_of_linear("(S )S", "here"); });
-  test::expect_error(ErrorKind::kFormat, {"'word'"}, [] { labels_of_linear("(S word )S", "here"); });
+}
+
+TEST(LinearTree, EachSymbolBelongsToAWord) {
+  EXPECT_EQ(linear_links("(S (NP XX )NP (VP XX XX )VP )S"), "0-0 0-1 0-2 0-3 1-4 1-5 2-6 2-7 2-8");
+  EXPECT_EQ(linear_links("(S looms )S"), "0-0 0-1 0-2");
+  EXPECT_EQ(linear_links(""), "");
+}
+
+TEST(LinearTree, SymbolsOfALine) {
+  const LinearSymbols found = symbols_of_linear("(S (NP XX )NP XX )S", "here");
+  EXPECT_EQ(found.labels, (std::set<std::string>{"NP", "S"}));
+  EXPECT_EQ(found.leaves, TreeLeaves::kMarks);
+  EXPECT_EQ(symbols_of_linear("(S XX loom )S", "here").leaves, TreeLeaves::kWords);
+  test::expect_error(ErrorKind::kFormat, {"here", "')S'", "'NP'"}, [] { symbols_of_linear("(S (NP XX )S", "here"); });
+  test::expect_error(ErrorKind::kFormat, {"without a word"}, [] { symbols_of_linear("(S )S", "here"); });
+  test::expect_error(ErrorKind::kFormat, {"'(' "}, [] { symbols_of_linear("( word )S", "here"); });
+  test::expect_error(ErrorKind::kFormat, {"'The' outside of brackets"},
+                     [] { symbols_of_linear("The loom weaves .", "here"); });
   test::expect_error(ErrorKind::kFormat, {"here: the bracket 'S' of the tree is not closed"},
-                     [] { labels_of_linear("(S XX", "here"); });
+                     [] { symbols_of_linear("(S XX", "here"); });
 }
 
 TEST(LinearTree, RightBranching) {

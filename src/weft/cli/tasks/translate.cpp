@@ -53,7 +53,7 @@ void join_writers(const TranslateCommand& command, const tasks::JointWritingConf
                        by_logarithms ? generation::JointMean::kLogarithms : generation::JointMean::kProbabilities);
   }
   if (!joint.tree_labels.empty()) {
-    tasks::write_trees(model, tasks::labels_in(joint.tree_labels));
+    tasks::write_trees(model, tasks::symbols_in(joint.tree_labels));
   }
 }
 

@@ -8,18 +8,21 @@
 #include <map>
 #include <memory>
 #include <string_view>
+#include <unordered_set>
 #include <utility>
 
 #include "weft/core/error.h"
+#include "weft/core/quote.h"
 
 namespace weft::generation {
 namespace {
 
-constexpr std::string_view kWord = "XX";
 constexpr std::int64_t kNever = std::numeric_limits<std::int32_t>::max();  // tokens that no tree has
 
+using Pieces = std::unordered_set<std::string_view>;
+
 /// How many tokens write the end of a text, from each place in it; kNever where none do.
-std::vector<std::int64_t> tokens_from(const std::string& text, const std::set<std::string_view>& pieces) {
+std::vector<std::int64_t> tokens_from(const std::string& text, const Pieces& pieces) {
   std::vector<std::int64_t> costs(text.size() + 1, kNever);
   costs.back() = 0;
   for (std::size_t at = text.size(); at-- > 0;) {
@@ -32,43 +35,72 @@ std::vector<std::int64_t> tokens_from(const std::string& text, const std::set<st
   return costs;
 }
 
-std::int64_t words_in(const TreeShape& shape, std::span<const std::int64_t> source) {
-  std::int64_t words = 0;
+/// A leaf of the tree, and what it costs from each of its letters on; a blank is before the first.
+struct Leaf {
+  std::string text;
+  std::vector<std::int64_t> costs;
+};
+
+/// The leaves of a tree, and the tokens that all from each one on have.
+struct Leaves {
+  std::vector<Leaf> each;
+  std::vector<std::int64_t> costs;
+};
+
+std::vector<std::string> words_of(const TreeShape& shape, std::span<const std::int64_t> source) {
+  std::vector<std::string> words;
   bool inside = false;
   for (const std::int64_t id : source) {
     for (const char letter : shape.source.at(static_cast<std::size_t>(id))) {
       const bool blank = letter == ' ' || letter == '\t' || letter == '\n' || letter == '\r';
-      words += !blank && !inside ? 1 : 0;
+      if (!blank && !inside) {
+        words.emplace_back();
+      }
+      if (!blank) {
+        words.back() += letter;
+      }
       inside = !blank;
     }
   }
   return words;
 }
 
-/// Symbols, and what they cost from each of their letters on; a blank is before the first.
-class Symbols {
+Leaves leaves_of(const TreeShape& shape, const Pieces& pieces, const RowScores& row) {
+  Leaves leaves;
+  for (const std::string& word : words_of(shape, row.source)) {
+    const std::string text(shape.leaf(word));
+    leaves.each.push_back({text, tokens_from(concat(' ', text), pieces)});
+    require(leaves.each.back().costs.front() < kNever, "text ", row.item, ": the tokens of the model cannot write ",
+            quote(text), " behind a blank");
+  }
+  leaves.costs.assign(leaves.each.size() + 1, 0);
+  for (std::size_t i = leaves.each.size(); i-- > 0;) {
+    leaves.costs[i] = leaves.costs[i + 1] + leaves.each[i].costs.front();
+  }
+  return leaves;
+}
+
+/// Brackets, and what they cost from each of their letters on; a blank is before the first.
+class Brackets {
  public:
-  Symbols(const TreeShape& shape, const std::set<std::string_view>& pieces) : most_open_(shape.most_open) {
+  Brackets(const TreeShape& shape, const Pieces& pieces) : most_open_(shape.most_open) {
     require(!shape.labels.empty(), "a tree needs labels for its brackets, found none");
-    word_ = tokens_from(concat(' ', kWord), pieces);
     for (const std::string& label : shape.labels) {
       opening_[label] = tokens_from(concat(" (", label), pieces);
       closing_[label] = tokens_from(concat(" )", label), pieces);
-      require(std::max({word_.front(), opening_[label].front(), closing_[label].front()}) < kNever,
+      require(std::max(opening_[label].front(), closing_[label].front()) < kNever,
               "the tokens of the model cannot write a tree with brackets ", label);
     }
   }
 
   std::int64_t most_open() const { return most_open_; }
   const std::map<std::string, std::vector<std::int64_t>, std::less<>>& opening() const { return opening_; }
-  std::int64_t word_from(std::size_t letters) const { return word_[letters]; }
   std::int64_t closing_from(std::string_view label, std::size_t letters) const {
     return closing_.find(label)->second[letters];
   }
 
  private:
   std::int64_t most_open_;
-  std::vector<std::int64_t> word_;
   std::map<std::string, std::vector<std::int64_t>, std::less<>> opening_;
   std::map<std::string, std::vector<std::int64_t>, std::less<>> closing_;
 };
@@ -76,9 +108,9 @@ class Symbols {
 /// A tree so far, and the letters of the symbol that is being written.
 class TreeState {
  public:
-  TreeState(const Symbols& symbols, std::int64_t words) : symbols_(&symbols), words_left_(words) {}
+  TreeState(const Brackets& brackets, const Leaves& leaves) : brackets_(&brackets), leaves_(&leaves) {}
 
-  /// False where no tree has this letter here.
+  /// Takes the next letter of what is written; false where a symbol ends that may not come.
   bool take(char letter) {
     if (letter == ' ') {
       const bool first = !started_ && letters_.empty() && !behind_blank_;
@@ -88,7 +120,14 @@ class TreeState {
     }
     letters_ += letter;
     behind_blank_ = false;
-    return least_end() < kNever;
+    return true;
+  }
+
+  /// Whether a symbol that may come begins with the letters.
+  bool may_become_symbol() const {
+    const auto fits = [this](const auto& opening) { return begins("(", opening.first); };
+    return (may_open() && std::ranges::any_of(brackets_->opening(), fits)) ||
+           (may_close() && begins(")", open_.back())) || (may_take_leaf() && begins("", leaf().text));
   }
 
   /// Whether the text may end here.
@@ -97,32 +136,32 @@ class TreeState {
     return !letters_.empty() && after.commit() && after.done();
   }
 
-  /// Tokens that the cheapest rest of the tree has; kNever where the symbol can become none.
+  /// Tokens that the cheapest rest of the tree has; kNever where no token begins with the next letter.
   std::int64_t least_end() const {
     const std::size_t place = letters_.empty() ? (behind_blank_ ? 1 : 0) : letters_.size() + 1;
     std::int64_t least = kNever;
-    if (may_open() && (letters_.empty() || letters_.front() == '(')) {
-      for (const auto& [label, costs] : symbols_->opening()) {
-        if (letters_.empty() || label.starts_with(std::string_view(letters_).substr(1))) {
-          least = std::min(least, costs[place] + symbols_->closing_from(label, 0) + rest());
-        }
+    for (const auto& [label, costs] : brackets_->opening()) {
+      if (may_open() && begins("(", label)) {
+        least = std::min(least, costs[place] + brackets_->closing_from(label, 0) + rest());
       }
     }
     if (may_close() && begins(")", open_.back())) {
-      least = std::min(least,
-                       symbols_->closing_from(open_.back(), place) + rest() - symbols_->closing_from(open_.back(), 0));
+      least = std::min(
+          least, brackets_->closing_from(open_.back(), place) + rest() - brackets_->closing_from(open_.back(), 0));
     }
-    if (may_take_word() && begins("", kWord)) {
-      least = std::min(least, symbols_->word_from(place) + rest() - symbols_->word_from(0));
+    if (may_take_leaf() && begins("", leaf().text)) {
+      least = std::min(least, leaf().costs[place] + rest() - leaf().costs.front());
     }
     return least >= kNever ? kNever : least;
   }
 
  private:
   bool done() const { return started_ && open_.empty(); }
-  bool may_open() const { return words_left_ > 0 && opened_ < symbols_->most_open() && (!started_ || !open_.empty()); }
-  bool may_close() const { return !open_.empty() && opened_ == 0 && (open_.size() > 1 || words_left_ == 0); }
-  bool may_take_word() const { return !open_.empty() && words_left_ > 0; }
+  bool has_leaves() const { return taken_ < leaves_->each.size(); }
+  bool may_open() const { return has_leaves() && opened_ < brackets_->most_open() && (!started_ || !open_.empty()); }
+  bool may_close() const { return !open_.empty() && opened_ == 0 && (open_.size() > 1 || !has_leaves()); }
+  bool may_take_leaf() const { return !open_.empty() && has_leaves(); }
+  const Leaf& leaf() const { return leaves_->each[taken_]; }
 
   /// Whether the letters are how `mark` and `name` begin.
   bool begins(std::string_view mark, std::string_view name) const {
@@ -130,11 +169,11 @@ class TreeState {
            (letters_.empty() || (letters_.starts_with(mark) && name.starts_with(letters_.substr(mark.size()))));
   }
 
-  /// Tokens of the words and closing brackets that are missing.
+  /// Tokens of the leaves and closing brackets that are missing.
   std::int64_t rest() const {
-    std::int64_t sum = words_left_ * symbols_->word_from(0);
+    std::int64_t sum = leaves_->costs[taken_];
     for (const std::string& label : open_) {
-      sum += symbols_->closing_from(label, 0);
+      sum += brackets_->closing_from(label, 0);
     }
     return sum;
   }
@@ -142,14 +181,14 @@ class TreeState {
   /// Takes the letters as a symbol; false where they are none that may come.
   bool commit() {
     const std::string symbol = std::exchange(letters_, {});
-    if (symbol.front() == '(' && may_open() && symbols_->opening().contains(symbol.substr(1))) {
+    if (symbol.front() == '(' && may_open() && brackets_->opening().contains(symbol.substr(1))) {
       open_.push_back(symbol.substr(1));
       started_ = true;
       ++opened_;
     } else if (symbol.front() == ')' && may_close() && open_.back() == symbol.substr(1)) {
       open_.pop_back();
-    } else if (symbol == kWord && may_take_word()) {
-      --words_left_;
+    } else if (may_take_leaf() && symbol == leaf().text) {
+      ++taken_;
       opened_ = 0;
     } else {
       return false;
@@ -157,18 +196,40 @@ class TreeState {
     return true;
   }
 
-  const Symbols* symbols_;
-  std::int64_t words_left_;
-  std::int64_t opened_ = 0;  // brackets since the last word or closing bracket
+  const Brackets* brackets_;
+  const Leaves* leaves_;
+  std::size_t taken_ = 0;    // leaves
+  std::int64_t opened_ = 0;  // brackets since the last leaf or closing bracket
   bool started_ = false;
   bool behind_blank_ = false;
   std::string letters_;
   std::vector<std::string> open_;
 };
 
+/// A token that writes something.
+struct Piece {
+  std::string_view text;
+  std::int64_t id;
+};
+
+std::vector<Piece> pieces_of(const std::vector<std::string>& target) {
+  std::vector<Piece> pieces;
+  for (std::size_t id = 0; id < target.size(); ++id) {
+    if (!target[id].empty()) {
+      pieces.push_back({target[id], static_cast<std::int64_t>(id)});
+    }
+  }
+  std::ranges::sort(pieces, {}, &Piece::text);
+  return pieces;
+}
+
 class TreeKeeper {
  public:
-  explicit TreeKeeper(TreeShape shape) : shape_(std::move(shape)), symbols_(shape_, pieces()) {}
+  explicit TreeKeeper(TreeShape shape)
+      : shape_(std::move(shape)),
+        pieces_(pieces_of(shape_.target)),
+        texts_(shape_.target.begin(), shape_.target.end()),
+        brackets_(shape_, texts_) {}
 
   void operator()(const RowScores& row) const {
     const std::vector<std::int64_t> ids = may_come(row);
@@ -186,36 +247,14 @@ class TreeKeeper {
   }
 
  private:
-  // Tokens of letters that trees have, which are few; kept for each call.
-  std::set<std::string_view> pieces() {
-    std::set<char> letters = {' ', '(', ')', 'X'};
-    for (const std::string& label : shape_.labels) {
-      letters.insert(label.begin(), label.end());
-    }
-    std::set<std::string_view> found;
-    for (std::size_t id = 0; id < shape_.target.size(); ++id) {
-      const std::string& piece = shape_.target[id];
-      const bool fits = std::all_of(piece.begin(), piece.end(), [&](char letter) { return letters.contains(letter); });
-      if (fits && !piece.empty()) {
-        found.insert(piece);
-        usable_.push_back(static_cast<std::int64_t>(id));
-      }
-    }
-    return found;
-  }
-
-  TreeState state_of(const RowScores& row) const {
-    TreeState state(symbols_, words_in(shape_, row.source));
+  std::vector<std::int64_t> may_come(const RowScores& row) const {
+    const Leaves leaves = leaves_of(shape_, texts_, row);
+    TreeState state(brackets_, leaves);
     for (const std::int64_t id : row.tokens) {
       for (const char letter : shape_.target.at(static_cast<std::size_t>(id))) {
         state.take(letter);
       }
     }
-    return state;
-  }
-
-  std::vector<std::int64_t> may_come(const RowScores& row) const {
-    const TreeState state = state_of(row);
     if (state.complete()) {
       // A bracket's name could go on, but a whole tree ends.
       return shape_.ends;
@@ -223,24 +262,38 @@ class TreeKeeper {
     // Behind the token come the rest and the end.
     const std::int64_t room = row.longest - std::ssize(row.tokens) - 2;
     std::vector<std::int64_t> ids;
-    for (const std::int64_t id : usable_) {
-      const std::string& piece = shape_.target[static_cast<std::size_t>(id)];
-      TreeState after = state;
-      if (id < std::ssize(row.scores) &&
-          std::all_of(
-              piece.begin(), piece.end(), [&](char letter) { return after.take(letter); }) &&
-          (after.complete() ? 0 : after.least_end()) <= room) {
-        ids.push_back(id);
-      }
-    }
-    require(!ids.empty(), "text ", row.item, ": no tree over its ", words_in(shape_, row.source),
-            " words has room in the ", row.longest, " tokens of the longest text");
+    add_fitting(pieces_, 0, state, room, ids);
+    std::erase_if(ids, [&](std::int64_t id) { return id >= std::ssize(row.scores); });
+    require(!ids.empty(), "text ", row.item, ": no tree over its ", leaves.each.size(), " words has room in the ",
+            row.longest, " tokens of the longest text");
     return ids;
   }
 
+  /// Adds the ids of those of `pieces`, whose first letters are equal and are in `state`, that leave a tree room.
+  void add_fitting(std::span<const Piece> pieces, std::size_t letters, const TreeState& state, std::int64_t room,
+                   std::vector<std::int64_t>& ids) const {
+    while (!pieces.empty() && pieces.front().text.size() == letters) {
+      if ((state.complete() ? 0 : state.least_end()) <= room) {
+        ids.push_back(pieces.front().id);
+      }
+      pieces = pieces.subspan(1);
+    }
+    while (!pieces.empty()) {
+      const char letter = pieces.front().text[letters];
+      const auto end =
+          std::ranges::partition_point(pieces, [&](const Piece& piece) { return piece.text[letters] == letter; });
+      const auto count = static_cast<std::size_t>(end - pieces.begin());
+      if (TreeState after = state; after.take(letter) && after.may_become_symbol()) {
+        add_fitting(pieces.first(count), letters + 1, after, room, ids);
+      }
+      pieces = pieces.subspan(count);
+    }
+  }
+
   TreeShape shape_;
-  std::vector<std::int64_t> usable_;
-  Symbols symbols_;
+  std::vector<Piece> pieces_;  // in the order of their letters
+  Pieces texts_;
+  Brackets brackets_;
 };
 
 }  // namespace

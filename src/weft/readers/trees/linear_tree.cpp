@@ -28,6 +28,7 @@ std::vector<std::string_view> symbols_of(std::string_view line) {
 
 bool opens(std::string_view symbol) { return symbol.size() > 1 && symbol.front() == '('; }
 bool closes(std::string_view symbol) { return symbol.size() > 1 && symbol.front() == ')'; }
+bool is_leaf(std::string_view symbol) { return symbol.front() != '(' && symbol.front() != ')'; }
 
 bool is_outermost(std::string_view label) { return label.empty() || label == kTop || label == "ROOT" || label == "S1"; }
 
@@ -97,7 +98,11 @@ class LinearBuilder {
 
 }  // namespace
 
-std::string linear_tree(const Tree& tree) {
+std::string_view linear_leaf(std::string_view word, TreeLeaves leaves) {
+  return leaves == TreeLeaves::kWords && !word.empty() && is_leaf(word) ? word : kTreeWord;
+}
+
+std::string linear_tree(const Tree& tree, TreeLeaves leaves) {
   std::string text;
   std::vector<std::size_t> open;
   const auto label = [&](std::size_t node) { return tree[node].label.empty() ? kTop : plain_label(tree[node].label); };
@@ -108,7 +113,7 @@ std::string linear_tree(const Tree& tree) {
   }
   for (std::size_t i = 0; i < tree.size(); ++i) {
     if (tree[i].is_leaf()) {
-      add(kTreeWord);
+      add(linear_leaf(tree[i].word, leaves));
     } else {
       add('(', label(i));
       open.push_back(i);
@@ -123,14 +128,27 @@ std::string linear_tree(const Tree& tree) {
   return text;
 }
 
-std::set<std::string> labels_of_linear(std::string_view line, const std::string& where) {
-  std::set<std::string> labels;
+std::string linear_links(std::string_view line) {
+  std::string links;
+  std::size_t words = 0;
+  std::size_t place = 0;
+  for (const std::string_view symbol : symbols_of(line)) {
+    words += is_leaf(symbol) ? 1 : 0;
+    const std::size_t word = opens(symbol) ? words : words - 1;
+    links += concat(place == 0 ? "" : " ", word, '-', place);
+    ++place;
+  }
+  return links;
+}
+
+LinearSymbols symbols_of_linear(std::string_view line, const std::string& where) {
+  LinearSymbols found;
   std::vector<std::string_view> open;
   std::string_view before;
   for (const std::string_view symbol : symbols_of(line)) {
     if (opens(symbol)) {
       open.push_back(symbol.substr(1));
-      labels.emplace(symbol.substr(1));
+      found.labels.emplace(symbol.substr(1));
     } else if (closes(symbol)) {
       if (open.empty() || open.back() != symbol.substr(1) || opens(before)) {
         malformed(where, ": ", quote(symbol), " closes ",
@@ -139,26 +157,29 @@ std::set<std::string> labels_of_linear(std::string_view line, const std::string&
                                   : quote(open.back()));
       }
       open.pop_back();
+    } else if (!is_leaf(symbol) || open.empty()) {
+      malformed(where, ": a tree in one line is (LABEL, words and )LABEL, found ", quote(symbol),
+                open.empty() ? " outside of brackets" : "");
     } else if (symbol != kTreeWord) {
-      malformed(where, ": a tree in one line is of (LABEL, ", kTreeWord, " and )LABEL, found ", quote(symbol));
+      found.leaves = TreeLeaves::kWords;
     }
     before = symbol;
   }
   if (!open.empty()) {
     malformed(where, ": ", unclosed_text(open.size(), open.back()));
   }
-  return labels;
+  return found;
 }
 
 Tree tree_of_linear(std::string_view line, const Tree& truth) {
   LinearBuilder builder(truth);
   for (const std::string_view symbol : symbols_of(line)) {
-    if (symbol == kTreeWord) {
-      builder.add_word();
-    } else if (opens(symbol)) {
+    if (opens(symbol)) {
       builder.open(symbol.substr(1));
     } else if (closes(symbol)) {
       builder.close(symbol.substr(1));
+    } else if (is_leaf(symbol)) {
+      builder.add_word();
     }
   }
   return std::move(builder).finish();

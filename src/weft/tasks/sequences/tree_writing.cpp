@@ -10,7 +10,6 @@
 #include "weft/core/quote.h"
 #include "weft/generation/processors/tree_shape.h"
 #include "weft/readers/text_source.h"
-#include "weft/readers/trees/linear_tree.h"
 #include "weft/text/hugging_face.h"
 
 namespace weft::tasks {
@@ -37,29 +36,32 @@ std::vector<std::string> written_pieces(const SequenceModel& model, text::Side s
 
 }  // namespace
 
-std::set<std::string> labels_in(const std::string& path) {
+readers::LinearSymbols symbols_in(const std::string& path) {
   readers::TextSource lines(path, readers::ReadOptions());
-  std::set<std::string> labels;
+  readers::LinearSymbols symbols;
   std::string line;
   while (lines.next_line(line)) {
     lines.begin_record();
     if (line.find_first_not_of(" \t\r") != std::string::npos) {
-      labels.merge(readers::labels_of_linear(line, lines.where()));
+      readers::LinearSymbols found = readers::symbols_of_linear(line, lines.where());
+      symbols.labels.merge(found.labels);
+      symbols.leaves = std::max(symbols.leaves, found.leaves);
     }
   }
-  if (labels.empty()) {
+  if (symbols.labels.empty()) {
     fail(ErrorKind::kFormat, quote(path, 4096), " has no tree, as weft data trees writes them into NAME.trees");
   }
-  return labels;
+  return symbols;
 }
 
-void write_trees(SequenceModel& model, std::set<std::string> labels) {
+void write_trees(SequenceModel& model, readers::LinearSymbols symbols) {
   require(!model.right_to_left, model.name, ": the model writes from right to left, and trees are kept from left to ",
           "right");
   generation::TreeShape shape;
   shape.source = written_pieces(model, text::Side::kSource);
   shape.target = written_pieces(model, text::Side::kTarget);
-  shape.labels = std::move(labels);
+  shape.labels = std::move(symbols.labels);
+  shape.leaf = [leaves = symbols.leaves](std::string_view word) { return readers::linear_leaf(word, leaves); };
   shape.ends = {writing_model(*model.writer).model->config().eos_token_id};
   write_constrained(model, generation::keep_trees(std::move(shape)));
 }

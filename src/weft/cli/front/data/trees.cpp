@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Four files side by side: line N of each is of the same tree.
+// Five files side by side: line N of each is of the same tree.
 #include "weft/cli/front/data/trees.h"
 
 #include <filesystem>
@@ -25,10 +25,12 @@ namespace {
 
 constexpr std::string_view kTreesExamples =
     "  weft data trees train/*.ptb --out train\n"
-    "  weft train --task translate --train-source train.words --train-target train.trees --out parser";
+    "  weft train --task translate --train-source train.words --train-target train.trees --alignments train.align "
+    "--alignment-weight 1 --minutes 20 --out parser";
 
 struct TreesConfig {
   std::string out;
+  std::string leaves = "marks";
   std::string root_label = "S";
   std::string inner_label = "VP";
   std::string on_error = "fail";
@@ -37,8 +39,13 @@ struct TreesConfig {
   static void fields(Visitor&& visit) {
     using C = TreesConfig;
     visit(Field{"out", &C::out,
-                "how the names of the files begin: NAME.words has the words, NAME.trees the trees to learn, NAME.gold "
-                "the whole trees and NAME.right those of right branching, the baseline; a line a tree"});
+                "how the names of the files begin: NAME.words has the words, NAME.trees the trees to learn, NAME.align "
+                "which word each of their symbols belongs to, NAME.gold the whole trees and NAME.right those of right "
+                "branching, the baseline; a line a tree"});
+    visit(Field{"leaves", &C::leaves,
+                "what stands for a word in NAME.trees: marks (XX), or the words themselves, by which a model sees "
+                "where it is in the sentence"}
+              .one_of({"marks", "words"}));
     visit(Field{"root_label", &C::root_label, "label of right branching's outermost phrase"});
     visit(Field{"inner_label", &C::inner_label, "label of its brackets below that"});
     visit(Field{"on_error", &C::on_error, "what to do with a malformed tree; skip counts it and goes on"}.one_of(
@@ -54,16 +61,21 @@ struct TreesOptions {
 
 struct TreeFiles {
   explicit TreeFiles(const std::string& name)
-      : words(name + ".words"), trees(name + ".trees"), gold(name + ".gold"), right(name + ".right") {}
+      : words(name + ".words"),
+        trees(name + ".trees"),
+        align(name + ".align"),
+        gold(name + ".gold"),
+        right(name + ".right") {}
 
   void commit() {
-    for (AtomicFile* file : {&words, &trees, &gold, &right}) {
+    for (AtomicFile* file : {&words, &trees, &align, &gold, &right}) {
       file->commit();
     }
   }
 
   AtomicFile words;
   AtomicFile trees;
+  AtomicFile align;
   AtomicFile gold;
   AtomicFile right;
 };
@@ -75,6 +87,7 @@ void write_trees(const TreesOptions& options) {
     throw UsageError("weft data trees needs --out NAME");
   }
   const std::vector<std::filesystem::path> files = readers::list_files(options.paths);
+  const auto leaves = config.leaves == "words" ? readers::TreeLeaves::kWords : readers::TreeLeaves::kMarks;
   TreeFiles out(config.out);
   std::optional<BusyBar> bar("reading trees");
   std::int64_t empty = 0;
@@ -91,7 +104,9 @@ void write_trees(const TreesOptions& options) {
           return;
         }
         out.words.write(readers::words_of(tree) + "\n");
-        out.trees.write(readers::linear_tree(tree) + "\n");
+        const std::string linear = readers::linear_tree(tree, leaves);
+        out.trees.write(linear + "\n");
+        out.align.write(readers::linear_links(linear) + "\n");
         out.gold.write(readers::tree_text(tree) + "\n");
         out.right.write(readers::tree_text(readers::right_branching(tree, {config.root_label, config.inner_label})) +
                         "\n");
