@@ -43,8 +43,8 @@ struct TreesConfig {
                 "which word each of their symbols belongs to, NAME.gold the whole trees and NAME.right those of right "
                 "branching, the baseline; a line a tree"});
     visit(Field{"leaves", &C::leaves,
-                "what stands for a word in NAME.trees: marks (XX), or the words themselves, by which a model sees "
-                "where it is in the sentence"}
+                "what stands for a word in NAME.trees: marks (XX), or the words themselves, so that what a model "
+                "writes is a whole tree"}
               .one_of({"marks", "words"}));
     visit(Field{"root_label", &C::root_label, "label of right branching's outermost phrase"});
     visit(Field{"inner_label", &C::inner_label, "label of its brackets below that"});
