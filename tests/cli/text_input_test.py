@@ -122,6 +122,14 @@ class TextsOfTasksTest(EncoderCase):
         named.write_text('{"body": "the loom"}\n{"body": "we see"}\n')
         self.assertEqual([entry["result"] for entry in results("embed", model, "--file", named, "--text-field", "body")], expected)
         self.assert_fails(weft("embed", model, "--json", "--file", named), 1, "texts.jsonl' line 1", "--text-field")
+        (self.folder / "none.jsonl").write_text("")
+        self.assert_fails(weft("answer", self.model("question-answering"), "--file", self.folder / "none.jsonl", "--question-field", "q"), 1,
+                          "none.jsonl': has no record with a question")
+        named.write_text('{"Text": "the loom"}\n{"Text": "we see"}\n')
+        self.assertEqual([entry["result"] for entry in results("embed", model, "--file", named)], expected)
+        table = self.folder / "table.csv"
+        table.write_text("Sentence,Label\nthe loom,a\nwe see,b\n")
+        self.assertEqual([entry["result"] for entry in results("embed", model, "--file", table)], expected)
         genome = self.folder / "genome.fa"
         genome.write_text(">chr1 of weft\nthe\n>chr2\nsaid\n")
         sequences = [entry["result"] for entry in results("embed", model, "--file", genome)]

@@ -245,6 +245,10 @@ TEST_F(FileKindTest, ColumnsAreThoseOfTheFile) {
   EXPECT_EQ(columns_of(write("a.txt", "b,text\n"), "text"), Texts{});
   EXPECT_EQ(usual_column({"b", "review", "text"}, kTextFields), "text");
   EXPECT_EQ(usual_column({"b"}, kLabelFields), "");
+  EXPECT_EQ(usual_column({"b", "Text"}, kTextFields), "Text");
+  EXPECT_EQ(usual_column({"TEXT", "sentence"}, kTextFields), "sentence");  // whose letters are the same
+  EXPECT_EQ(usual_field({{"id", 1}, {"Label", "a"}}, kLabelFields), "Label");
+  EXPECT_EQ(usual_field({{"", 1}}, kLabelFields), "");
 }
 
 }  // namespace

@@ -84,6 +84,9 @@ TEST(SquadReader, AMalformedParagraphIsOne) {
     test::write_text(folder / "a.json", concat(R"({"data": [{"paragraphs": [)", good, ", ", bad, ", ", good, "]}]}"));
     test::expect_malformed(opener(folder / "a.json"), {"a.json' line 1"}, 1, 2);
   }
+  test::write_text(folder / "a.json", concat(R"({"data": [{"paragraphs": [)", good,
+                                             R"(]}, {"title": "t"}, {"paragraphs": [)", good, "]}]}"));
+  test::expect_malformed(opener(folder / "a.json"), {"a.json' line 1", "'t'", "no list 'paragraphs'"}, 1, 2);
 }
 
 TEST(SquadReader, BrokenJsonEndsTheReading) {

@@ -141,13 +141,12 @@ std::string json_text_field(const Json& object, const DataSettings& settings, co
   if (!settings.text_field.empty()) {
     return settings.text_field;
   }
-  for (const std::string_view name : readers::kTextFields) {
-    if (object.contains(std::string(name))) {
-      return std::string(name);
-    }
+  std::string field = readers::usual_field(object, readers::kTextFields);
+  if (field.empty()) {
+    readers::malformed(place, ": no field is called text, sentence, sequence, review or content; name the field with ",
+                       option("text_field"));
   }
-  readers::malformed(
-      place, ": no field is called text, sentence, sequence, review or content; name the field with text_field");
+  return field;
 }
 
 void take_labels(const std::vector<std::string>& row, const std::vector<std::string>& names,
@@ -170,13 +169,10 @@ void take_labels(const std::vector<std::string>& row, const std::vector<std::str
 }
 
 void take_json_labels(const Json& object, const DataSettings& settings, const LabelPlace& where, TextRecord& record) {
-  const Json* value = nullptr;
-  for (const std::string_view usual : readers::kLabelFields) {
-    const std::string name = settings.label_field.empty() ? std::string(usual) : settings.label_field.front();
-    const auto found = object.find(name);
-    value = value == nullptr && found != object.end() ? &*found : value;
-  }
-  if (value == nullptr) {
+  const std::string field =
+      settings.label_field.empty() ? readers::usual_field(object, readers::kLabelFields) : settings.label_field.front();
+  const auto value = field.empty() ? object.end() : object.find(field);
+  if (value == object.end()) {
     readers::malformed(where.place, ": there is no field ",
                        settings.label_field.empty() ? "label" : quote(settings.label_field.front()));
   }

@@ -119,6 +119,7 @@ class SquadReader::Parser {
       place_ = Place::kRoot;
     } else {
       title_.clear();
+      has_paragraphs_ = false;
       enter('{', Place::kArticle);
     }
   }
@@ -126,10 +127,15 @@ class SquadReader::Parser {
   void walk_article() {
     if (!walker_.more('}')) {
       place_ = Place::kData;
+      if (!has_paragraphs_) {
+        malformed(walker_.source().where(walker_.source().next_line_number()), ": the article ", quote(title_),
+                  " that ends here has no list 'paragraphs'");
+      }
       return;
     }
     const std::string name = walker_.key();
     if (name == "paragraphs") {
+      has_paragraphs_ = true;
       enter('[', Place::kParagraphs);
     } else {
       const Json other = walker_.value();
@@ -163,6 +169,7 @@ class SquadReader::Parser {
   Place place_ = Place::kStart;
   bool seen_data_ = false;
   std::string title_;
+  bool has_paragraphs_ = false;  // the article
   std::int64_t paragraph_line_ = 1;
   std::uint64_t paragraph_offset_ = 0;
   std::shared_ptr<const std::string> context_;

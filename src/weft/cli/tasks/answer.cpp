@@ -16,6 +16,7 @@
 #include "weft/cli/tasks/text_input.h"
 #include "weft/core/joined.h"
 #include "weft/core/one_line.h"
+#include "weft/core/quote.h"
 #include "weft/readers/input/input_texts.h"
 #include "weft/tasks/parameters/answering.h"
 #include "weft/tasks/search/retrieved_answer.h"
@@ -124,8 +125,11 @@ void ask_records(const AnswerCommand& command, const Ask& ask, const VisitError&
   reading.keep_fields = writes_fields(command.flags);
   for (const std::string& file : command.files.empty() ? std::vector<std::string>{"-"} : command.files) {
     readers::InputTexts records(readers::ByteSource::stream(file), reading);
+    bool any = false;
     while (ask_next(records, ask, on_error)) {
+      any = true;
     }
+    require(any, file == "-" ? "standard input" : quote(file, 4096), ": has no record with a question");
   }
 }
 

@@ -30,17 +30,6 @@ namespace {
 namespace fs = std::filesystem;
 using Next = std::function<bool(TextPair&)>;
 
-// The field that is named, or the first usual one that `has` knows; empty where there is none.
-std::string field_of(const std::string& named, const std::array<std::string_view, 5>& usual,
-                     const std::function<bool(const std::string&)>& has) {
-  if (!named.empty()) {
-    return named;
-  }
-  const auto found =
-      std::find_if(usual.begin(), usual.end(), [&](std::string_view name) { return has(std::string(name)); });
-  return found == usual.end() ? std::string() : std::string(*found);
-}
-
 // The links of a pair that has been read. All count alike, sure or possible.
 void add_links(TextPair& pair, std::string_view line, const std::string& where) {
   try {
@@ -123,12 +112,11 @@ Next open_table(const fs::path& file, const std::string& format, const PairConfi
       return false;
     }
     const std::vector<std::string>& columns = reader->columns();
-    const auto has = [&](const std::string& name) {
-      return std::find(columns.begin(), columns.end(), name) != columns.end();
-    };
     pair.where = concat(quote(file.native(), 4096), " line ", row->line);
-    const std::string source_name = field_of(config.source_field, readers::kSourceFields, has);
-    const std::string target_name = field_of(config.target_field, readers::kTargetFields, has);
+    const std::string source_name =
+        config.source_field.empty() ? readers::usual_column(columns, readers::kSourceFields) : config.source_field;
+    const std::string target_name =
+        config.target_field.empty() ? readers::usual_column(columns, readers::kTargetFields) : config.target_field;
     // Of two columns, the one that has no known name is the other side; without any, the source is the first.
     if (makes_noise(config)) {
       pair.source = row->fields[columns.size() == 1 && source_name.empty()
@@ -170,8 +158,7 @@ Next open_json(const fs::path& file, const std::string& format, const PairConfig
     }
     pair.where = concat(quote(file.native(), 4096), " line ", record.line);
     const auto text = [&](const std::string& named, const auto& usual) {
-      const std::string name =
-          field_of(named, usual, [&](const std::string& one) { return record.object.contains(one); });
+      const std::string name = named.empty() ? readers::usual_field(record.object, usual) : named;
       return readers::string_field(record.object, name.empty() ? std::string(usual.front()) : name, pair.where);
     };
     require(config.source_field.empty() || config.source_field != config.target_field, pair.where,

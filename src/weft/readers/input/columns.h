@@ -3,12 +3,14 @@
 // found, others a flag names.
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <filesystem>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "weft/formats/config_json.h"
 
 namespace weft::readers {
 
@@ -20,14 +22,12 @@ inline constexpr std::array<std::string_view, 5> kSourceFields = {"source", "src
 inline constexpr std::array<std::string_view, 5> kTargetFields = {"target", "tgt", "translation", "summary",
                                                                   "abstract"};
 
-/// The first of `usual` that is among `columns`; empty where none is.
-template <std::size_t kCount>
-std::string usual_column(const std::vector<std::string>& columns, const std::array<std::string_view, kCount>& usual) {
-  const auto* found = std::find_if(usual.begin(), usual.end(), [&](std::string_view name) {
-    return std::find(columns.begin(), columns.end(), name) != columns.end();
-  });
-  return found == usual.end() ? std::string() : std::string(*found);
-}
+/// The first of `usual` that is among `columns`; where none is, the first that is there in other capitals, as it is
+/// written there: "Text" for "text". Empty where none is.
+std::string usual_column(const std::vector<std::string>& columns, std::span<const std::string_view> usual);
+
+/// The same of the fields of a record.
+std::string usual_field(const formats::Json& record, std::span<const std::string_view> usual);
 
 /// The columns of a table (csv, tsv), or the fields of the first 1,000 JSON objects (jsonl, json) in the order in which
 /// they come, at most 256; none of any other format. Malformed records say nothing. Errors: as the readers.

@@ -30,19 +30,8 @@ namespace {
 
 using Next = std::function<bool(InputText&)>;
 
-// The record's text field: the one that was named, else the first usual one that `has` finds.
-template <typename Has>
-std::string text_field(const InputTextOptions& options, const Has& has) {
-  if (!options.text_field.empty()) {
-    return options.text_field;
-  }
-  const auto* found = std::find_if(kTextFields.begin(), kTextFields.end(),
-                                   [&](std::string_view name) { return has(std::string(name)); });
-  return found == kTextFields.end() ? std::string() : std::string(*found);
-}
-
-// Whether a table's first line has the column of the text. Quotes around a name do not matter here.
-bool names_text(std::string_view line, char separator, const InputTextOptions& options) {
+// Whether a table's first line has a usual column of texts. Quotes around a name do not matter here.
+bool names_text(std::string_view line, char separator) {
   std::vector<std::string> columns(1);
   for (const char byte : line) {
     if (byte == separator) {
@@ -51,10 +40,7 @@ bool names_text(std::string_view line, char separator, const InputTextOptions& o
       columns.back().push_back(byte);
     }
   }
-  const auto has = [&](const std::string& name) {
-    return std::find(columns.begin(), columns.end(), name) != columns.end();
-  };
-  return has(text_field(options, has));
+  return !usual_column(columns, kTextFields).empty();
 }
 
 // A table of texts and labels is one; lines that only have tabs or commas in them are lines.
@@ -66,7 +52,7 @@ std::string format_of_table(const std::string& format, ByteSource& bytes, const 
     return format;
   }
   const std::string_view line = bytes.first_line(ReadOptions().max_record_bytes);
-  if (names_text(line, format == "csv" ? ',' : '\t', options)) {
+  if (names_text(line, format == "csv" ? ',' : '\t')) {
     return format;
   }
   log_warning(bytes.name(), ": each line is read as a text; ", option("text_field"),
@@ -182,7 +168,7 @@ Next texts_of(NextObject next, const InputTextOptions& options) {
     }
     const formats::Json& object = placed.object;
     text.where = placed.where;
-    const std::string field = text_field(options, [&](const std::string& usual) { return object.contains(usual); });
+    const std::string field = options.text_field.empty() ? usual_field(object, kTextFields) : options.text_field;
     if (field.empty()) {
       throw MalformedRecord(concat(text.where, ": the object has no field ",
                                    quoted_list(std::vector<std::string>(kTextFields.begin(), kTextFields.end()), 12)),
@@ -230,10 +216,7 @@ Next table_of(ByteSource bytes, const std::string& format, const InputTextOption
   if (options.keep_fields) {
     check_names(columns, name);
   }
-  const auto has = [&](const std::string& column) {
-    return std::find(columns.begin(), columns.end(), column) != columns.end();
-  };
-  const std::string field = text_field(options, has);
+  const std::string field = options.text_field.empty() ? usual_column(columns, kTextFields) : options.text_field;
   const std::size_t first = reader->column(field.empty() ? std::string(kTextFields.front()) : field);
   const std::optional<std::size_t> second =
       options.pairs ? std::optional(reader->column(options.pair_field)) : std::nullopt;

@@ -13,6 +13,7 @@
 #include "weft/core/system/option_name.h"
 #include "weft/readers/byte_source.h"
 #include "weft/readers/file_list.h"
+#include "weft/readers/input/columns.h"
 #include "weft/readers/input/file_kind.h"
 #include "weft/readers/text_source.h"
 
@@ -33,8 +34,8 @@ std::string id_text(const formats::Json& value) {
 }
 
 std::string id_of(const formats::Json& fields) {
-  for (const std::string_view name : kIdFields) {
-    if (const auto found = fields.find(name); found != fields.end()) {
+  for (const std::string_view& name : kIdFields) {
+    if (const auto found = fields.find(readers::usual_field(fields, {&name, 1})); found != fields.end()) {
       if (std::string id = id_text(*found); !id.empty()) {
         return id;
       }
@@ -44,7 +45,8 @@ std::string id_of(const formats::Json& fields) {
 }
 
 std::string title_of(const formats::Json& fields) {
-  const auto found = fields.find("title");
+  constexpr std::array<std::string_view, 1> kTitle = {"title"};
+  const auto found = fields.find(readers::usual_field(fields, kTitle));
   return found != fields.end() && found->is_string() ? found->get<std::string>() : std::string();
 }
 
