@@ -20,6 +20,8 @@ struct NoText {
 
 constexpr std::string_view kToTable = "write it as CSV or as JSON lines first, for example with pandas";
 constexpr std::string_view kToText = "write its text to a file first";
+constexpr std::string_view kToPicture = "write it as PNG; pictures are trained on by weft train --train-images";
+constexpr std::string_view kToSound = "write it as WAV; sound is trained on by weft train --train-audio";
 constexpr std::array kNoTexts = {
     NoText{"PAR1"sv, "Apache Parquet", kToTable},
     NoText{"ARROW1"sv, "Apache Arrow", kToTable},
@@ -30,14 +32,36 @@ constexpr std::array kNoTexts = {
     NoText{"%PDF-"sv, "a PDF", kToText},
     NoText{"{\\rtf"sv, "an RTF document", kToText},
     NoText{"\x89PNG\r\n"sv, "a PNG picture", "pictures are trained on by weft train --train-images"sv},
-    NoText{"\xFF\xD8\xFF"sv, "a JPEG picture",
-           "write it as PNG; pictures are trained on by weft train --train-images"sv},
+    NoText{"\xFF\xD8\xFF"sv, "a JPEG picture", kToPicture},
+    NoText{"GIF87a"sv, "a GIF picture", kToPicture},
+    NoText{"GIF89a"sv, "a GIF picture", kToPicture},
+    NoText{"OggS\0"sv, "Ogg sound", kToSound},
+    NoText{"fLaC\0"sv, "FLAC sound", kToSound},
+    NoText{"ID3\x03"sv, "MP3 sound", kToSound},
+    NoText{"ID3\x04"sv, "MP3 sound", kToSound},
+    NoText{"GGUF\3\0"sv, "a model of llama.cpp", kToText},
     NoText{"\x7F"
            "ELF"sv,
            "a program", kToText},
     NoText{"version https://git-lfs.github.com/spec/"sv, "a pointer of Git LFS, and the file itself was not fetched",
            "fetch it in its repository with: git lfs pull"sv},
 };
+
+// Those whose name stands behind a length: of a RIFF file, and of the JSON that safetensors begin with.
+constexpr NoText kTensors{"", "safetensors", "the directory of a model is no folder of texts"};
+constexpr NoText kSound{"", "a WAV sound", "sound is trained on by weft train --train-audio"};
+constexpr NoText kWebP{"", "a WebP picture", kToPicture};
+
+const NoText* behind_a_length(std::string_view head) {
+  if (head.size() < 12) {
+    return nullptr;
+  }
+  if (head.substr(4, 4) == "\0\0\0\0"sv && head.substr(8, 2) == "{\""sv) {
+    return &kTensors;
+  }
+  const std::string_view kind = head.starts_with("RIFF") ? head.substr(8, 4) : std::string_view();
+  return kind == "WAVE" ? &kSound : kind == "WEBP" ? &kWebP : nullptr;
+}
 
 // Whether every second byte, from `place` on, looks like the upper half of UTF-16: zero for blanks and Latin letters,
 // small and always the same for those of most alphabets; and the other bytes are no such ones.
@@ -72,9 +96,9 @@ void refuse_no_text(ByteSource& bytes) {
                 concat(bytes.name(), ": looks like ", kind, " without a byte order mark, expected UTF-8"),
                 concat("convert it first, for example with: iconv -f ", kind, " -t UTF-8"));
   }
-  const auto* found = std::find_if(kNoTexts.begin(), kNoTexts.end(),
-                                   [&](const NoText& known) { return head.starts_with(known.magic); });
-  if (found != kNoTexts.end()) {
+  const auto* known =
+      std::find_if(kNoTexts.begin(), kNoTexts.end(), [&](const NoText& one) { return head.starts_with(one.magic); });
+  if (const NoText* found = known == kNoTexts.end() ? behind_a_length(head) : known; found != nullptr) {
     throw Error(ErrorKind::kFormat, concat(bytes.name(), ": is ", found->name, ", expected text"),
                 std::string(found->hint));
   }
