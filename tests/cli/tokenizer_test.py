@@ -26,6 +26,10 @@ class TokenizerTest(Case):
             # Ten words make most of the text; a piece of the unigram model must be in two different words.
             self.assertGreater(found["bytes_per_token"], 3.0 if kind == "bpe" else 1.0)
             self.assertEqual(found["skipped"], 0)
+            places = weft_json("tokenize", out, "graph  token")["result"][0]["offset_mapping"]
+            self.assertEqual((places[0], places[-1]), ([0, 0], [0, 0]))
+            letters = [letter for begin, end in places for letter in range(begin, end)]
+            self.assertEqual(letters, [place for place, letter in enumerate("graph  token") if letter != " "])
             run = self.folder / f"run-{kind}"
             self.train("--steps", "3", "--tokenizer", str(out), "--eval-text", str(self.held_out), out=run)
             self.assertTrue((run / "tokenizer.json").exists())

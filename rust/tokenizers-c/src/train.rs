@@ -96,9 +96,12 @@ fn surroundings(dna: bool) -> String {
     } else {
         ("null".to_string(), bytes(true))
     };
+    // A word begins with its first letter, though the blank before it is its token's: as places of RoBERTa have it.
+    let places = r#"{"type":"ByteLevel","add_prefix_space":false,"trim_offsets":true,"use_regex":true}"#;
+    let frame = frame();
+    let processor = format!(r#"{{"type":"Sequence","processors":[{places},{frame}]}}"#);
     format!(
-        r#"{{"version":"1.0","truncation":null,"padding":null,"added_tokens":[],"normalizer":{normalizer},"pre_tokenizer":{splitter},"post_processor":{},"decoder":{},"model":{{"type":"BPE","vocab":{{}},"merges":[]}}}}"#,
-        frame(),
+        r#"{{"version":"1.0","truncation":null,"padding":null,"added_tokens":[],"normalizer":{normalizer},"pre_tokenizer":{splitter},"post_processor":{processor},"decoder":{},"model":{{"type":"BPE","vocab":{{}},"merges":[]}}}}"#,
         bytes(true)
     )
 }
