@@ -50,7 +50,7 @@ TEST_F(TwoTexts, MayHoldSeparators) {
     SCOPED_TRACE(family);
     tasks::TaskModel reader = tasks::open_task_model(encoder(family, Head::kQuestionAnswering), {});
     const std::vector<tasks::Document> questions{{"who [SEP] ran", "the man [SEP] ran [SEP]", "one"},
-                                                 {"", "the man ran", "two"}};
+                                                 {"[SEP]", "the man ran", "two"}};
     const auto answers = tasks::answer(reader, questions, {});
     EXPECT_EQ(answers.size(), 2U);
     tasks::TaskModel chooser = tasks::open_task_model(encoder(family, Head::kMultipleChoice), {});

@@ -111,7 +111,7 @@ class PruneTest(PruneCase):
 
     def test_what_is_wrong_is_said(self):
         out = ["-o", self.folder / "x.json"]
-        self.assert_fails(weft("prune", self.profile, *out), 1, "give one of --density, --mass and --time")
+        self.assert_fails(weft("prune", self.profile, *out), 2, "give one of --density, --mass and --time")
         self.assert_fails(weft("prune", self.profile, "--density", 0.001, *out), 1, "the diagonal and one for each row")
         self.assert_fails(weft("prune", self.profile, "--density", 0.5, "--attend", "cross", *out), 1, "without cross-attention")
         self.assert_fails(weft("prune", self.train_text, "--density", 0.5, *out), 1, self.train_text.name)
