@@ -74,14 +74,19 @@ std::string leaves_of_tree(std::string_view text) {
   return words;
 }
 
-TEST(TreeShape, RandomScoresWriteTrees) {
-  const TreeShape shape = letters_and_pieces();
+// 60 random trees over a source, which have one token more to write each time.
+void expect_leaves(const TreeShape& shape, const std::vector<std::int64_t>& source, std::int64_t least_longest,
+                   std::string_view leaves, std::uint32_t seed) {
   const Processor keep = keep_trees(shape);
-  std::mt19937 random(7);
-  for (int trial = 0; trial < 60; ++trial) {
-    EXPECT_EQ(leaves_of_tree(draw_tree(keep, shape, {0, 1, 2, 3, 4, 0}, 9 + trial, random)), "XXXXXX");
-    EXPECT_EQ(leaves_of_tree(draw_tree(keep, shape, {1}, 6 + trial, random)), "XX");
+  std::mt19937 random(seed);
+  for (std::int64_t more = 0; more < 60; ++more) {
+    EXPECT_EQ(leaves_of_tree(draw_tree(keep, shape, source, least_longest + more, random)), leaves);
   }
+}
+
+TEST(TreeShape, RandomScoresWriteTrees) {
+  expect_leaves(letters_and_pieces(), {0, 1, 2, 3, 4, 0}, 9, "XXXXXX", 7);
+  expect_leaves(letters_and_pieces(), {1}, 6, "XX", 8);
 }
 
 // A word may be a token of its own, begin as another does, be written letter by letter, and have letters of two bytes,
@@ -91,11 +96,7 @@ TEST(TreeShape, RandomScoresWriteTheWordsOfTheSource) {
   shape.leaf = [](std::string_view word) { return word; };
   shape.target.emplace_back("\xC3\xA9");
   shape.source = {"", " SNP", " N", "N", " Z\xC3\xA9"};
-  const Processor keep = keep_trees(shape);
-  std::mt19937 random(7);
-  for (int trial = 0; trial < 60; ++trial) {
-    EXPECT_EQ(leaves_of_tree(draw_tree(keep, shape, {1, 2, 3, 4}, 20 + trial, random)), "SNPNNZ\xC3\xA9");
-  }
+  expect_leaves(shape, {1, 2, 3, 4}, 20, "SNPNNZ\xC3\xA9", 7);
   shape.source = {"a"};
   const std::vector<std::int64_t> tokens = {0};
   std::vector<float> scores(shape.target.size());
