@@ -53,9 +53,7 @@ def attend(
     text = str(pattern) if torch.compiler.is_compiling() else _text_of(pattern)
     if causal:
         text = f"causal & ({text})"
-    for name, tensor in (("query", query), ("key", key), ("value", value)):
-        if not isinstance(tensor, torch.Tensor):
-            raise TypeError(f"attend: {name} is a {type(tensor).__name__}; expected a torch.Tensor")
+    _check_tensors(torch, query=query, key=key, value=value)
     if query.ndim != 4 or key.ndim != 4 or value.ndim != 4:
         raise ArgumentError(
             f"query, key and value must be [batch, heads, length, head_dim], found {_shapes(query, key, value)}"
@@ -72,6 +70,12 @@ def attend(
     settings = {"key_keep": key_keep, "scale": scale, "dropout_p": dropout_p, "layer": layer, "query_offset": query_offset}
     out, lse = attend_text(query, key, value, text, **settings, distances=distances)
     return (out, lse) if return_lse else out
+
+
+def _check_tensors(torch, **given):
+    for name, tensor in given.items():
+        if not isinstance(tensor, torch.Tensor):
+            raise TypeError(f"attend: {name} is a {type(tensor).__name__}; expected a torch.Tensor")
 
 
 def attend_text(query, key, value, text, *, key_keep, scale, dropout_p, layer, query_offset, distances=None):

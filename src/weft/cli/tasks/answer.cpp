@@ -129,7 +129,7 @@ void ask_records(const AnswerCommand& command, const Ask& ask, const VisitError&
     while (ask_next(records, ask, on_error)) {
       any = true;
     }
-    require(any, file == "-" ? "standard input" : quote(file, 4096), ": has no record with a question");
+    require(any, [&] { return file == "-" ? "standard input" : quote(file, 4096); }, ": has no record with a question");
   }
 }
 

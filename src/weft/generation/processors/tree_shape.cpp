@@ -71,7 +71,7 @@ Leaves leaves_of(const TreeShape& shape, const Pieces& pieces, const RowScores& 
     const std::string text(shape.leaf(word));
     leaves.each.push_back({text, tokens_from(concat(' ', text), pieces)});
     require(leaves.each.back().costs.front() < kNever, "text ", row.item, ": the tokens of the model cannot write ",
-            quote(text), " behind a blank");
+            Quoted(text), " behind a blank");
   }
   leaves.costs.assign(leaves.each.size() + 1, 0);
   for (std::size_t i = leaves.each.size(); i-- > 0;) {
