@@ -295,6 +295,7 @@ TEST_F(Embed, SaysWhatIsWrong) {
   refuse("a.csv", "x,y\na,b\n", nothing, {"a.csv'", "first text", "text_field", "'x', 'y'"}, ErrorKind::kArgument);
   refuse("a.csv", "anchor,y\na,b\n", nothing, {"second text", "pair_field"}, ErrorKind::kArgument);
   refuse("a.csv", "anchor,positive\nloom, \n", nothing, {"a.csv' line 2", "'positive' is empty"});
+  refuse("a.csv", "Anchor,Positive\nloom, \n", nothing, {"a.csv' line 2", "'Positive' is empty"});
   refuse("a.csv", "anchor,positive\nloom,thread\n", nothing, {"at least 2", "has 1"}, ErrorKind::kArgument);
   refuse("a.tsv", kPairs, {{"batch_size", 1}}, {"at least 2", "batch_size is 1"}, ErrorKind::kArgument);
   refuse("a.tsv", kPairs, {{"matryoshka_dims", {32, 8}}}, {"matryoshka_dims", "16", "32"}, ErrorKind::kArgument);

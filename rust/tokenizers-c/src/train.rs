@@ -68,9 +68,9 @@ fn frame() -> String {
 
 /// What surrounds the model, as the JSON that the crate reads.
 fn surroundings(dna: bool) -> String {
-    let bytes = |regex: bool| {
+    let bytes = |trim: bool, regex: bool| {
         format!(
-            r#"{{"type":"ByteLevel","add_prefix_space":false,"trim_offsets":false,"use_regex":{regex}}}"#
+            r#"{{"type":"ByteLevel","add_prefix_space":false,"trim_offsets":{trim},"use_regex":{regex}}}"#
         )
     };
     let upper: Vec<String> = "acgtn"
@@ -90,19 +90,21 @@ fn surroundings(dna: bool) -> String {
             ),
             format!(
                 r#"{{"type":"Sequence","pretokenizers":[{lines},{}]}}"#,
-                bytes(false)
+                bytes(false, false)
             ),
         )
     } else {
-        ("null".to_string(), bytes(true))
+        ("null".to_string(), bytes(false, true))
     };
     // A word begins with its first letter, though the blank before it is its token's: as places of RoBERTa have it.
-    let places = r#"{"type":"ByteLevel","add_prefix_space":false,"trim_offsets":true,"use_regex":true}"#;
-    let frame = frame();
-    let processor = format!(r#"{{"type":"Sequence","processors":[{places},{frame}]}}"#);
+    let processor = format!(
+        r#"{{"type":"Sequence","processors":[{},{}]}}"#,
+        bytes(true, true),
+        frame()
+    );
     format!(
         r#"{{"version":"1.0","truncation":null,"padding":null,"added_tokens":[],"normalizer":{normalizer},"pre_tokenizer":{splitter},"post_processor":{processor},"decoder":{},"model":{{"type":"BPE","vocab":{{}},"merges":[]}}}}"#,
-        bytes(true)
+        bytes(false, true)
     )
 }
 

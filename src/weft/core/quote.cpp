@@ -8,6 +8,7 @@
 
 #include "weft/core/joined.h"
 #include "weft/core/number.h"
+#include "weft/core/text/small_letters.h"
 #include "weft/core/utf8_sequence.h"
 
 namespace weft {
@@ -32,14 +33,6 @@ std::size_t edit_distance(std::string_view left, std::string_view right) {
     above.swap(row);
   }
   return above[right.size()];
-}
-
-std::string small_letters(std::string_view text) {
-  std::string result(text);
-  std::transform(result.begin(), result.end(), result.begin(), [](char letter) {
-    return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
-  });
-  return result;
 }
 
 }  // namespace
@@ -78,7 +71,7 @@ std::string_view nearest_name(std::string_view name, std::span<const std::string
     if (name.size() > kLongestName || candidate.size() > kLongestName) {
       continue;
     }
-    const std::size_t distance = edit_distance(small_letters(name), small_letters(candidate));
+    const std::size_t distance = edit_distance(small_letters(std::string(name)), small_letters(std::string(candidate)));
     if (distance < least) {
       least = distance;
       best = candidate;

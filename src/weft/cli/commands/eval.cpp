@@ -94,20 +94,12 @@ void run_task(const EvalOptions& options, const checkpoint::ModelOnDemand& model
   eval_task(task, model);
 }
 
-// Whether labelled examples are what the model is measured by: it writes, or its head predicts labels or places.
-bool is_for_examples(const checkpoint::OpenedModel& model) {
-  if (model.can(checkpoint::Ability::kWrite) || !model.can(checkpoint::Ability::kRead)) {
-    return model.can(checkpoint::Ability::kWrite);
-  }
-  const models::Head head = model.head();
-  return head == models::Head::kSequenceClassification || head == models::Head::kTokenClassification ||
-         head == models::Head::kQuestionAnswering || head == models::Head::kMultipleChoice;
-}
-
 // The task whose input is missing, so that the error asks for that one's; empty for a language model.
 std::string task_without_input(const std::string& run, const checkpoint::ModelOnDemand& model) {
   const std::string learned = runs::learned_task(run);
-  return learned.empty() && is_for_examples(model.get()) ? runs::task_of_model(run, model) : learned;
+  const bool has_examples =
+      learned.empty() && (model.get().can(checkpoint::Ability::kWrite) || !runs::task_of_head(model.get()).empty());
+  return has_examples ? runs::task_of_model(run, model) : learned;
 }
 
 // Labelled data are for the task that the model learned, unless another is given.

@@ -5,9 +5,9 @@
 #include <fnmatch.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <filesystem>
+#include <span>
 #include <string_view>
 
 #include "weft/core/error.h"
@@ -17,6 +17,7 @@
 #include "weft/fine_tuning/record_fields.h"
 #include "weft/fine_tuning/record_reading.h"
 #include "weft/readers/file_list.h"
+#include "weft/readers/input/columns.h"
 #include "weft/readers/input/group_columns.h"
 #include "weft/readers/json_document_reader.h"
 #include "weft/readers/json_lines_reader.h"
@@ -47,15 +48,6 @@ struct GroupFields {
   std::string score;  // empty: none
 };
 
-template <std::size_t kCount>
-std::string usual_field(const Json& object, const std::array<std::string_view, kCount>& usual,
-                        const std::string& other) {
-  const auto found = std::find_if(usual.begin(), usual.end(), [&](std::string_view name) {
-    return name != other && object.contains(std::string(name));
-  });
-  return found == usual.end() ? std::string() : std::string(*found);
-}
-
 /// A field that is looked for.
 struct Wanted {
   std::string_view what;  // "first text"
@@ -64,8 +56,7 @@ struct Wanted {
 };
 
 // What a flag names, which must be there, or a field with a usual name.
-template <std::size_t kCount>
-std::string find_field(const Json& object, const Wanted& wanted, const std::array<std::string_view, kCount>& usual,
+std::string find_field(const Json& object, const Wanted& wanted, std::span<const std::string_view> usual,
                        const std::string& other, const std::string& place) {
   if (!wanted.named.empty()) {
     if (!object.contains(wanted.named)) {
@@ -74,7 +65,7 @@ std::string find_field(const Json& object, const Wanted& wanted, const std::arra
     }
     return wanted.named;
   }
-  std::string found = usual_field(object, usual, other);
+  std::string found = readers::usual_field(object, usual, other);
   if (found.empty()) {
     readers::malformed(place, ": no column or field has a name that Weft looks for as the ", wanted.what,
                        "; there are ", names_in(object), ", and ", wanted.flag, " names another");
@@ -113,7 +104,7 @@ GroupFields choose_fields(const Json& object, const DataSettings& settings, cons
     fields.score =
         find_field(object, {"score", "label_field", settings.label_field.front()}, readers::kScoreFields, {}, place);
   } else {
-    fields.score = usual_field(object, readers::kScoreFields, fields.text);
+    fields.score = readers::usual_field(object, readers::kScoreFields, fields.text);
   }
   return fields;
 }

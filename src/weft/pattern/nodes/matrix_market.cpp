@@ -11,6 +11,7 @@
 #include "weft/core/joined.h"
 #include "weft/core/number.h"
 #include "weft/core/quote.h"
+#include "weft/core/text/small_letters.h"
 
 namespace weft::pattern {
 namespace {
@@ -18,13 +19,6 @@ namespace {
 constexpr std::int64_t kMaximumPositions = std::int64_t{1} << 40;
 
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
-
-std::string lower(std::string_view word) {
-  std::string text(word);
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
-  return text;
-}
 
 class Reader {
  public:
@@ -91,7 +85,7 @@ class Reader {
   }
 
   std::string one_of(const char* what, std::span<const std::string_view> known) {
-    const std::string found = lower(word());
+    const std::string found = small_letters(std::string(word()));
     if (std::find(known.begin(), known.end(), found) == known.end()) {
       fail_here(what, " must be one of ", joined(known, ", "), ", found ", quote(found));
     }
@@ -101,11 +95,12 @@ class Reader {
   void read_banner() {
     static constexpr std::string_view kFields[] = {"pattern", "real", "integer", "complex"};
     static constexpr std::string_view kSymmetries[] = {"general", "symmetric", "skew-symmetric", "hermitian"};
-    if (!next_line() || lower(word()) != "%%matrixmarket" || lower(word()) != "matrix") {
+    if (!next_line() || small_letters(std::string(word())) != "%%matrixmarket" ||
+        small_letters(std::string(word())) != "matrix") {
       number_ = 1;
       fail_here("expected the banner '%%MatrixMarket matrix coordinate pattern general'");
     }
-    const std::string format = lower(word());
+    const std::string format = small_letters(std::string(word()));
     if (format == "array") {
       fail(ErrorKind::kUnsupported, "edges: ", quote(name_), " holds a dense matrix (array); a graph is a list of ",
            "entries (coordinate)");

@@ -4,50 +4,45 @@
 
 #include <algorithm>
 #include <functional>
+#include <ranges>
 #include <set>
 
+#include "weft/core/text/small_letters.h"
 #include "weft/readers/json_document_reader.h"
 #include "weft/readers/table_reader.h"
 
 namespace weft::readers {
 namespace {
 
-char small(char letter) { return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter; }
-
-bool differs_in_capitals_alone(std::string_view first, std::string_view second) {
-  return std::ranges::equal(first, second, {}, small, small);
-}
-
-template <typename IsLike>
-std::string first_like(const std::vector<std::string>& columns, std::span<const std::string_view> usual,
-                       const IsLike& is_like) {
+template <typename Names, typename Letters>
+std::string first_of(Names& names, std::span<const std::string_view> usual, const Letters& letters) {
   for (const std::string_view name : usual) {
-    const auto found = std::ranges::find_if(columns, [&](const std::string& column) { return is_like(column, name); });
-    if (found != columns.end()) {
+    const auto is_like = [&, like = letters(std::string(name))](const std::string& one) {
+      return letters(one) == like;
+    };
+    if (const auto found = std::ranges::find_if(names, is_like); found != std::ranges::end(names)) {
       return *found;
     }
   }
   return {};
 }
 
+template <typename Names>
+std::string usual_name(Names& names, std::span<const std::string_view> usual) {
+  const std::string same = first_of(names, usual, std::identity());
+  return same.empty() ? first_of(names, usual, small_letters) : same;
+}
+
 }  // namespace
 
 std::string usual_column(const std::vector<std::string>& columns, std::span<const std::string_view> usual) {
-  const std::string same = first_like(columns, usual, std::equal_to<>());
-  return same.empty() ? first_like(columns, usual, differs_in_capitals_alone) : same;
+  return usual_name(columns, usual);
 }
 
-std::string usual_field(const formats::Json& record, std::span<const std::string_view> usual) {
-  for (const std::string_view name : usual) {
-    if (std::string same(name); record.contains(same)) {
-      return same;
-    }
-  }
-  std::vector<std::string> names;
-  for (const auto& [name, value] : record.items()) {
-    names.push_back(name);
-  }
-  return usual_column(names, usual);
+std::string usual_field(const formats::Json& record, std::span<const std::string_view> usual, std::string_view taken) {
+  const auto is_free = [taken](const std::string& name) { return name != taken; };
+  auto names = record.get_ref<const formats::Json::object_t&>() | std::views::keys | std::views::filter(is_free);
+  return usual_name(names, usual);
 }
 
 std::vector<std::string> columns_of(const std::filesystem::path& file, const std::string& format) {

@@ -26,8 +26,9 @@ inline constexpr std::array<std::string_view, 5> kTargetFields = {"target", "tgt
 /// written there: "Text" for "text". Empty where none is.
 std::string usual_column(const std::vector<std::string>& columns, std::span<const std::string_view> usual);
 
-/// The same of the fields of a record.
-std::string usual_field(const formats::Json& record, std::span<const std::string_view> usual);
+/// The same of the fields of a record, without the one that is called `taken`.
+std::string usual_field(const formats::Json& record, std::span<const std::string_view> usual,
+                        std::string_view taken = {});
 
 /// The columns of a table (csv, tsv), or the fields of the first 1,000 JSON objects (jsonl, json) in the order in which
 /// they come, at most 256; none of any other format. Malformed records say nothing. Errors: as the readers.

@@ -10,6 +10,7 @@
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
 #include "weft/core/system/option_name.h"
+#include "weft/core/text/small_letters.h"
 #include "weft/readers/conll_reader.h"
 #include "weft/readers/fasta_reader.h"
 #include "weft/readers/input/columns.h"
@@ -158,12 +159,6 @@ class Decision {
   std::string line_;
 };
 
-std::string in_small_letters(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
-  return text;
-}
-
 }  // namespace
 
 FileKind decide_kind(ByteSource& bytes, const std::vector<std::string>& fields) {
@@ -180,7 +175,7 @@ std::string kind_text(const FileKind& kind) {
 }
 
 std::string small_ending(const std::filesystem::path& file, bool unpacked) {
-  std::filesystem::path name = in_small_letters(file.filename().string());
+  std::filesystem::path name = small_letters(file.filename().string());
   const std::string ending = name.extension().string();
   const bool packed = unpacked && (ending == ".gz" || ending == ".gzip" || ending == ".bgz");
   return packed ? name.stem().extension().string() : ending;

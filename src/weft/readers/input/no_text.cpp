@@ -16,6 +16,8 @@ struct NoText {
   std::string_view magic;
   std::string_view name;
   std::string_view hint;
+  std::string_view kind = {};  // stands at `place`, behind a length
+  std::size_t place = 0;
 };
 
 constexpr std::string_view kToTable = "write it as CSV or as JSON lines first, for example with pandas";
@@ -35,6 +37,9 @@ constexpr std::array kNoTexts = {
     NoText{"\xFF\xD8\xFF"sv, "a JPEG picture", kToPicture},
     NoText{"GIF87a"sv, "a GIF picture", kToPicture},
     NoText{"GIF89a"sv, "a GIF picture", kToPicture},
+    NoText{"RIFF"sv, "a WebP picture", kToPicture, "WEBP"sv, 8},
+    NoText{"RIFF"sv, "a WAV sound", "sound is trained on by weft train --train-audio"sv, "WAVE"sv, 8},
+    NoText{""sv, "safetensors", "the directory of a model is no folder of texts"sv, "\0\0\0\0{\""sv, 4},
     NoText{"OggS\0"sv, "Ogg sound", kToSound},
     NoText{"fLaC\0"sv, "FLAC sound", kToSound},
     NoText{"ID3\x03"sv, "MP3 sound", kToSound},
@@ -47,20 +52,8 @@ constexpr std::array kNoTexts = {
            "fetch it in its repository with: git lfs pull"sv},
 };
 
-// Those whose name stands behind a length: of a RIFF file, and of the JSON that safetensors begin with.
-constexpr NoText kTensors{"", "safetensors", "the directory of a model is no folder of texts"};
-constexpr NoText kSound{"", "a WAV sound", "sound is trained on by weft train --train-audio"};
-constexpr NoText kWebP{"", "a WebP picture", kToPicture};
-
-const NoText* behind_a_length(std::string_view head) {
-  if (head.size() < 12) {
-    return nullptr;
-  }
-  if (head.substr(4, 4) == "\0\0\0\0"sv && head.substr(8, 2) == "{\""sv) {
-    return &kTensors;
-  }
-  const std::string_view kind = head.starts_with("RIFF") ? head.substr(8, 4) : std::string_view();
-  return kind == "WAVE" ? &kSound : kind == "WEBP" ? &kWebP : nullptr;
+bool is_of(const NoText& known, std::string_view head) {
+  return head.starts_with(known.magic) && head.substr(std::min(known.place, head.size())).starts_with(known.kind);
 }
 
 // Whether every second byte, from `place` on, looks like the upper half of UTF-16: zero for blanks and Latin letters,
@@ -96,9 +89,9 @@ void refuse_no_text(ByteSource& bytes) {
                 concat(bytes.name(), ": looks like ", kind, " without a byte order mark, expected UTF-8"),
                 concat("convert it first, for example with: iconv -f ", kind, " -t UTF-8"));
   }
-  const auto* known =
-      std::find_if(kNoTexts.begin(), kNoTexts.end(), [&](const NoText& one) { return head.starts_with(one.magic); });
-  if (const NoText* found = known == kNoTexts.end() ? behind_a_length(head) : known; found != nullptr) {
+  const auto* found =
+      std::find_if(kNoTexts.begin(), kNoTexts.end(), [&](const NoText& known) { return is_of(known, head); });
+  if (found != kNoTexts.end()) {
     throw Error(ErrorKind::kFormat, concat(bytes.name(), ": is ", found->name, ", expected text"),
                 std::string(found->hint));
   }

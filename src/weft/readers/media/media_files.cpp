@@ -9,6 +9,7 @@
 #include "weft/core/joined.h"
 #include "weft/core/log.h"
 #include "weft/core/quote.h"
+#include "weft/core/text/small_letters.h"
 #include "weft/readers/file_list.h"
 #include "weft/readers/media/plain_file.h"
 
@@ -21,10 +22,7 @@ struct MediaKind {
 };
 
 bool has_ending(const std::filesystem::path& file, const MediaKind& kind) {
-  std::string name = file.filename().string();
-  std::transform(name.begin(), name.end(), name.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
-  const std::string ending = unpacked_name(name).extension().string();
+  const std::string ending = unpacked_name(small_letters(file.filename().string())).extension().string();
   return std::find(kind.endings.begin(), kind.endings.end(), ending) != kind.endings.end();
 }
 

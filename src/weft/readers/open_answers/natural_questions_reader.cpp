@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "weft/core/quote.h"
+#include "weft/core/text/small_letters.h"
 
 namespace weft::readers {
 namespace {
@@ -115,10 +116,7 @@ PageSpan page_span(const Json& json, const std::string& where) {
 
 PageAnswer::YesNo yes_no_field(const Json& json, const std::string& name, const std::string& where) {
   const std::string given = string_field(json, name, where);
-  std::string text = given;
-  for (char& letter : text) {
-    letter = letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
-  }
+  const std::string text = small_letters(given);
   if (text == "none") {
     return PageAnswer::YesNo::kNone;
   }

@@ -29,8 +29,12 @@ std::string task_of_labels(const checkpoint::OpenedModel& model) {
   return type != "regression" && checkpoint::is_cross_encoder(model) ? "rerank" : "classify";
 }
 
-// Empty for a head of no task.
+}  // namespace
+
 std::string task_of_head(const checkpoint::OpenedModel& model) {
+  if (!model.can(checkpoint::Ability::kRead)) {
+    return {};
+  }
   switch (model.head()) {
     case models::Head::kSequenceClassification:
       return task_of_labels(model);
@@ -44,8 +48,6 @@ std::string task_of_head(const checkpoint::OpenedModel& model) {
       return {};
   }
 }
-
-}  // namespace
 
 std::string learned_task(const std::string& run) {
   const std::filesystem::path directory = training::run_of(run);
@@ -70,7 +72,7 @@ std::string task_of_model(const std::string& run, const checkpoint::ModelOnDeman
     throw UsageError(concat(name, " holds an encoder-decoder, and does not say what it was trained for"),
                      concat("give ", option("task"), " translate or ", option("task"), " summarize"));
   }
-  std::string task = model.can(checkpoint::Ability::kRead) ? task_of_head(model) : std::string();
+  std::string task = task_of_head(model);
   if (const auto sentence = checkpoint::read_sentence_directory(run)) {
     task = sentence->is_cross_encoder() ? "rerank" : "embed";
   }

@@ -13,6 +13,10 @@ namespace weft::runs {
 /// with what to give; those of checkpoint::open_model().
 std::string task_of_model(const std::string& run, const checkpoint::ModelOnDemand& model);
 
+/// The task that the head of an encoder is for; empty for a head of none, and for other models. Errors: those of
+/// checkpoint::OpenedModel::head().
+std::string task_of_head(const checkpoint::OpenedModel& model);
+
 /// The task in the training.json of the run that the model is of; empty without one, and for a run of a language model.
 std::string learned_task(const std::string& run);
 
