@@ -81,43 +81,30 @@ def scored_rows(data, tokens):
 
 
 def scored_file(world, tokens):
-    path = world.folder / "data" / f"scored-{tokens}.json"
-    with world.making(path) as is_missing:
-        if is_missing:
-            world.write(path, squad_json(scored_rows(world.data, tokens)))
-    return path
+    return world.written(world.folder / "data" / f"scored-{tokens}.json", lambda: squad_json(scored_rows(world.data, tokens)))
 
 
 def learned_file(world, tokens, seed, mixed=False, questions=None):
     """`mixed`: stretches of all lengths up to so many tokens, from which a reader learns in fewer seconds. `questions`: how many are drawn."""
-    path = world.folder / "data" / f"{'mixed' if mixed else 'learned'}-{tokens}-{seed}.json"
-    with world.making(path) as is_missing:
-        if is_missing:
-            draw, most = random.Random(f"{tokens} {seed}"), letters_of(tokens)
-            letters = (lambda: draw.randint(SHORTEST, most)) if mixed else (lambda: most)
-            learned = collection(world.data)[0]
-            world.write(path, squad_json(documents(draw.sample(learned, min(questions or len(learned), len(learned))), letters, draw)))
-    return path
+    def drawn():
+        draw, most = random.Random(f"{tokens} {seed}"), letters_of(tokens)
+        letters = (lambda: draw.randint(SHORTEST, most)) if mixed else (lambda: most)
+        learned = collection(world.data)[0]
+        return squad_json(documents(draw.sample(learned, min(questions or len(learned), len(learned))), letters, draw))
+    return world.written(world.folder / "data" / f"{'mixed' if mixed else 'learned'}-{tokens}-{seed}.json", drawn)
 
 
 def learned_text(world):
     """The articles and questions that are learned from, a line each."""
-    path = world.folder / "data" / "articles.txt"
-    with world.making(path) as is_missing:
-        if is_missing:
-            learned = collection(world.data)[0]
-            texts = [*dict.fromkeys(each.article for each in learned), *(each.question for each in learned)]
-            world.write(path, "".join(" ".join(text.split()) + "\n" for text in texts))
-    return path
+    def texts():
+        learned = collection(world.data)[0]
+        return [*dict.fromkeys(each.article for each in learned), *(each.question for each in learned)]
+    return world.written(world.folder / "data" / "articles.txt", lambda: "".join(" ".join(text.split()) + "\n" for text in texts()))
 
 
 def vocabulary(world):
     """A tokeniser of the articles that are learned from."""
-    tokenizer = world.folder / "tokenizer"
-    with world.making(tokenizer) as is_missing:
-        if is_missing:
-            world.weft("tokenizer", "train", learned_text(world), "--vocabulary-size", 8192, "--out", tokenizer)
-    return tokenizer
+    return world.made(world.folder / "tokenizer", "tokenizer", "train", learned_text(world), "--vocabulary-size", 8192)
 
 
 def words_of(text):

@@ -5,6 +5,8 @@ the sum of w log p / length^a decides. Weights are chosen on other sentences tha
 import itertools
 import json
 
+from world import json_lines
+
 WEIGHTS, PENALTIES = (0.0, 0.25, 0.5, 1.0), (0.0, 0.5, 1.0)
 
 
@@ -20,7 +22,7 @@ def forced_scores(world, model, source, lists, name):
     sources = source.read_text(encoding="utf-8").splitlines()
     file, scored = world.scratch / f"{name}.jsonl", world.scratch / f"{name}-scored.jsonl"
     rows = [{"source": line, "target": text} for line, texts in zip(sources, lists, strict=True) for text in texts if text.strip()]
-    file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    world.write(file, json_lines(rows))
     world.weft("eval", model, "--task", "translate", "--data", file, "--generated-examples", 0, "--predictions", scored)
     found = iter([(row["log_probability"], row["tokens"]) for row in map(json.loads, scored.open(encoding="utf-8"))])
     return [[next(found) if text.strip() else None for text in texts] for texts in lists]

@@ -38,6 +38,11 @@ def torch_python():
     return sys.executable if importlib.util.find_spec("torch") else programs.ROOT / ".venv/bin/python3"
 
 
+def json_lines(rows):
+    """A row a line."""
+    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+
+
 class OutOfTime(Exception):
     """A cell took longer than it may, or all cells together."""
 
@@ -161,6 +166,21 @@ class World:
             yield not path.exists()
         finally:
             lock.release()
+
+    def made(self, path, *command):
+        """`path`, which `weft command --out path` makes where it is missing."""
+        with self.making(path) as is_missing:
+            if is_missing:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                self.run(*command, "--out", path)
+        return path
+
+    def written(self, path, text):
+        """`path`, with what text() returns where it is missing."""
+        with self.making(path) as is_missing:
+            if is_missing:
+                self.write(path, text())
+        return path
 
     def write(self, path, text):
         """A file that is whole whenever it is there."""

@@ -3,7 +3,6 @@
 """Tables of questions over long texts: stretches hold their answers, no article is on both sides, rows of a table differ in what they say they differ in, and
 figures of time are those of the right program.
 """
-import contextlib
 import json
 import os
 import pathlib
@@ -13,57 +12,29 @@ import tempfile
 import unittest
 
 ROOT = pathlib.Path(os.environ.get("WEFT_SOURCE_DIR", pathlib.Path(__file__).resolve().parents[2]))
-sys.path.insert(0, str(ROOT / "examples/science"))
+sys.path[:0] = [str(ROOT / "examples/science"), str(ROOT / "tests/support")]
 
 import long_answers  # noqa: E402
 import science  # noqa: E402
+from told_world import ToldWorld, value  # noqa: E402
 
 TIMES = {"forward_ms": 1.0, "forward_bytes": 2e6, "forward_backward_ms": 3.0, "forward_backward_bytes": 4e6}
 
 
-class ToldWorld:
-    """Keeps what it is asked to run, and answers with given figures."""
-
-    threads = 2
-
-    def __init__(self, folder):
-        self.data, self.folder, self.asked, self.folders = folder, folder, [], []
-
-    @contextlib.contextmanager
-    def making(self, path):
-        yield not path.exists()
-
-    def write(self, path, text):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-
-    def run(self, *arguments):
-        self.asked.append([str(word) for word in arguments])
-        return ""
-
-    def weft(self, *arguments, folder=None):
-        self.asked.append([str(word) for word in arguments])
-        self.folders.append(folder)
-        if arguments[0] == "prune":
-            arguments[arguments.index("-o") + 1].write_text(json.dumps({"attention": ["kept"], "kept_mass": 0.5, "cost_share": 0.125}))
-        if arguments[:2] == ("bench", "attention"):
-            return {prefix + name: value * factor for prefix, factor in (("", 1), ("dense_", 10), ("stored_", 100)) for name, value in TIMES.items()}
-        return {"seconds": 7.0, "peak_gb": 0.5}
-
-    def apart(self, *command):
-        self.asked.append(["apart", *(str(word) for word in command)])
-        return json.dumps({"seconds": 9.0 if "--train" in command else 8.0, "peak_gb": 0.25})
-
-    def trained(self, run, *flags):
-        self.asked.append(["train", str(run), *(str(flag) for flag in flags)])
-        return {"evaluation": {"f1": 12.0, "exact_match": 4.0}}
-
-    def of(self, command):
-        return [words for words in self.asked if words[0] == command]
+def pruned(words):
+    about = {"attention": ["kept"], "kept_mass": 0.5, "cost_share": 0.125}
+    pathlib.Path(value(words, "-o")).write_text(json.dumps(about))
+    return about
 
 
-def value(words, flag):
-    return words[words.index(flag) + 1]
+def timed(words):
+    if words[1] == "attention":
+        return {prefix + name: value * factor for prefix, factor in (("", 1), ("dense_", 10), ("stored_", 100)) for name, value in TIMES.items()}
+    return {"seconds": 7.0, "peak_gb": 0.5}
+
+
+def timed_apart(words):
+    return json.dumps({"seconds": 9.0 if "--train" in words else 8.0, "peak_gb": 0.25})
 
 
 def answer_in(text, words):
@@ -118,7 +89,7 @@ class TableCase(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory(prefix="weft-answers-")
         self.addCleanup(folder.cleanup)
-        self.world = ToldWorld(pathlib.Path(folder.name))
+        self.world = ToldWorld(pathlib.Path(folder.name), train={"evaluation": {"f1": 12.0, "exact_match": 4.0}}, prune=pruned, bench=timed, apart=timed_apart)
         write_data(self.world.data)
 
     def rows(self, name, seed=0):

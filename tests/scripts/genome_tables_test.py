@@ -3,7 +3,6 @@
 """Tables of genomes: motifs lie where they are said to, labels are what was planted, cuts keep the middle, areas are those of all pairs, and windows of
 all lengths are asked for the same pieces.
 """
-import contextlib
 import gzip
 import os
 import pathlib
@@ -13,11 +12,12 @@ import tempfile
 import unittest
 
 ROOT = pathlib.Path(os.environ.get("WEFT_SOURCE_DIR", pathlib.Path(__file__).resolve().parents[2]))
-sys.path[:0] = [str(ROOT / "examples/genome"), str(ROOT / "examples/science")]
+sys.path[:0] = [str(ROOT / "examples/genome"), str(ROOT / "examples/science"), str(ROOT / "tests/support")]
 
 import genome as genomes  # noqa: E402
 import planted  # noqa: E402
 import science  # noqa: E402
+from told_world import ToldWorld  # noqa: E402
 
 
 def any_bases(seed, length):
@@ -98,32 +98,6 @@ class PlantedTest(unittest.TestCase):
         self.assertAlmostEqual(planted.area([first for first, _ in has], [first & second for first, second in has]), 5 / 6)
 
 
-class ToldWorld:
-    """Keeps what it is asked to run, and answers with given figures."""
-
-    def __init__(self, folder, answers):
-        self.data, self.folder, self.weft_program, self.answers, self.asked = folder, folder, "weft", answers, []
-
-    @contextlib.contextmanager
-    def making(self, path):
-        yield not path.exists()
-
-    def write(self, path, text):
-        path.write_text(text)
-
-    def weft(self, *arguments):
-        self.asked.append([str(word) for word in arguments])
-        return self.answers.get(arguments[0], {})
-
-    def run(self, *arguments):
-        self.asked.append([str(word) for word in arguments])
-        return self.answers[arguments[0]]
-
-    def trained(self, run, *flags):
-        self.asked.append(["train", str(run), *(str(flag) for flag in flags)])
-        return {}
-
-
 class TablesTest(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory(prefix="weft-genomes-")
@@ -135,7 +109,8 @@ class TablesTest(unittest.TestCase):
 
     def test_rows_of_figure_8(self):
         table = science.load_table("genome_context")
-        world = ToldWorld(self.folder, {"eval": {"masked_accuracy": 0.2, "loss": 5.0, "masked_tokens": 9}, "tokenize": '{"result": [{"tokens": ["AC", "AC", "G"]}]}\n{"result": [{"tokens": ["AC"]}]}\n'})
+        pieces = '{"result": [{"tokens": ["AC", "AC", "G"]}]}\n{"result": [{"tokens": ["AC"]}]}\n'
+        world = ToldWorld(self.folder, eval={"masked_accuracy": 0.2, "loss": 5.0, "masked_tokens": 9}, tokenize=pieces)
         for cell in table.cells():
             figures = table.run(cell, 1, world)
             self.assertEqual(figures["accuracy"], 0.75 if table.fixed(cell) else 0.2)
@@ -162,7 +137,7 @@ class TablesTest(unittest.TestCase):
         table.LEARNED, table.SCORED = 20, 40
         table.split.cache_clear()
         areas = [{"label": name, "roc_auc": number / 10} for number, name in enumerate(planted.label_names())]
-        world = ToldWorld(self.folder, {"eval": {"labels": areas}})
+        world = ToldWorld(self.folder, eval={"labels": areas})
         self.addCleanup(setattr, table.programs, "small_encoder", table.programs.small_encoder)
         shapes = []
         table.programs.small_encoder = lambda chosen, folder, family, tokenizer, positions: shapes.append(positions) or folder

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tables of encoders that restore masked bytes: rows of one table see as many bytes, are asked for the same ones, and baselines are what they are said to
 be."""
-import contextlib
 import math
 import os
 import pathlib
@@ -11,41 +10,20 @@ import tempfile
 import unittest
 
 ROOT = pathlib.Path(os.environ.get("WEFT_SOURCE_DIR", pathlib.Path(__file__).resolve().parents[2]))
-sys.path.insert(0, str(ROOT / "examples/science"))
+sys.path[:0] = [str(ROOT / "examples/science"), str(ROOT / "tests/support")]
 
 import science  # noqa: E402
+from told_world import ToldWorld  # noqa: E402
 
-
-class ToldWorld:
-    """Keeps what it is asked to run, and answers with the figures of a model that restores a third."""
-
-    def __init__(self, folder):
-        self.data, self.folder, self.asked = folder, folder, []
-
-    @contextlib.contextmanager
-    def making(self, path):
-        yield not path.exists()
-
-    def write(self, path, text):
-        path.write_text(text)
-
-    def weft(self, *arguments):
-        self.asked.append([str(word) for word in arguments])
-        return {"masked_accuracy": 1 / 3, "loss": math.log(8), "masked_tokens": 7, "average_path": 2.5, "clustering": 0.5}
-
-    def trained(self, run, *flags):
-        self.asked.append(["train", str(run), *(str(flag) for flag in flags)])
-        return {"evaluation": {"masked_accuracy": 1 / 3, "loss": math.log(8)}}
-
-    def values(self, command, flag):
-        return [words[words.index(flag) + 1] for words in self.asked if words[0] == command]
+# A model that restores a third.
+FOUND = {"masked_accuracy": 1 / 3, "loss": math.log(8), "masked_tokens": 7}
 
 
 class MaskedTablesTest(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory(prefix="weft-masked-")
         self.addCleanup(folder.cleanup)
-        self.world = ToldWorld(pathlib.Path(folder.name))
+        self.world = ToldWorld(pathlib.Path(folder.name), train={"evaluation": FOUND}, eval=FOUND, pattern={"average_path": 2.5, "clustering": 0.5})
         (self.world.data / "books/val").mkdir(parents=True)
         (self.world.data / "books/val/a.txt").write_text("aab")
         (self.world.data / "books/val/b.txt").write_text("caaaa")

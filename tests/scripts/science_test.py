@@ -46,9 +46,7 @@ class SciFactTest(unittest.TestCase):
                                  "evidence": [{"doc_id": "1", "label": "CONTRADICT", "sentences": [1]}]})
         bare = table.claim_of({"_id": "8", "claim": "it sings", "cited_doc_ids": ["2"], "evidence": []})
         self.assertEqual((marked.label, marked.evidence, bare.label), ("no", {"1": [1]}, "noanswer"))
-        with tempfile.TemporaryDirectory(prefix="weft-science-") as folder:
-            path = table.questions_file(pathlib.Path(folder) / "q.json", abstracts, [marked, bare], [["2"], ["2", "1"]])
-            rows = json.loads(path.read_text())
+        rows = json.loads(table.questions_of(abstracts, [marked, bare], [["2"], ["2", "1"]]))
         self.assertEqual((rows[0]["answer"], rows[0]["supporting_facts"]), ("noanswer", []))  # its evidence was not read
         self.assertEqual(rows[1]["context"], [["thread", ["c"]], ["loom", ["a", "b"]]])
         figures = table.figures(abstracts, [marked, bare], [["1"], ["2"]], [("no", {("loom", 1), ("loom", 0)}), ("yes", {("thread", 0)})])

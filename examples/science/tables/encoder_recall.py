@@ -45,9 +45,7 @@ def files(world, seed):
     """(text to learn from, text that is scored)"""
     paths = world.folder / f"learned-{seed}.txt", world.folder / f"scored-{seed}.txt"
     for path, count in zip(paths, (LEARNED, SCORED)):
-        with world.making(path) as is_missing:
-            if is_missing:
-                world.write(path, texts(count, path.name))
+        world.written(path, lambda path=path, count=count: texts(count, path.name))
     return paths
 
 

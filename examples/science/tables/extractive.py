@@ -6,6 +6,9 @@ All methods have one budget of words a data set: the mean length of the referenc
 import json
 import statistics
 
+from rouge import rouge, without_model
+from world import json_lines
+
 CLAIM = "Without a model: the oracle says how far sentences of the text can go, lead and random what is had for nothing."
 FIGURE, BETTER, NEEDS = "rouge1", "larger", ["plos/train.jsonl", "plos/dev.jsonl", "qmsum/train.jsonl", "qmsum/val.jsonl", "scitldr/train.jsonl", "scitldr/dev.jsonl"]
 DATA = {"plos": ("train.jsonl", "dev.jsonl"), "qmsum": ("train.jsonl", "val.jsonl"), "scitldr": ("train.jsonl", "dev.jsonl")}
@@ -43,19 +46,9 @@ def run(cell, seed, world):
     data = cell["data"]
     train, held_out = (list(examples(data, world.data / data / name)) for name in DATA[data])
     words = round(statistics.fmean(len(reference.split()) for _, reference in train))
-    file = world.folder / f"{data}.jsonl"
-    file.write_text("".join(json.dumps({"text": text, "reference": reference}) + "\n" for text, reference in held_out), encoding="utf-8")
-    method = ["--method", cell["method"], "--random-seed", seed, "--words", words, "--sentences", MOST_SENTENCES]
-    method += ["--reference-field", "reference"] if cell["method"] == "oracle" else []
-    written = world.folder / f"{data}-{cell['method']}.jsonl"
-    world.run("summarize", *method, "--file", file, "--text-field", "text", "--out", written)
-    score = score_of(world, written, held_out)
-    return {name: 100 * score[name]["fmeasure"] for name in ("rouge1", "rouge2", "rougeLsum")} | {"words": words}
-
-
-def score_of(world, written, held_out):
-    summaries, references = world.folder / "summaries.jsonl", world.folder / "references.jsonl"
-    rows = [json.loads(line)["summary_text"] for line in written.read_text(encoding="utf-8").splitlines()]
-    for path, texts in ((summaries, rows), (references, [reference for _, reference in held_out])):
-        path.write_text("".join(json.dumps({"text": text}) + "\n" for text in texts), encoding="utf-8")
-    return world.weft("score", "rouge", summaries, references)
+    file = world.scratch / f"{data}.jsonl"
+    world.write(file, json_lines({"text": text, "reference": reference} for text, reference in held_out))
+    reference = ["--reference-field", "reference"] if cell["method"] == "oracle" else []
+    summaries = without_model(world, cell["method"], file, "--text-field", "text", "--words", words, "--sentences", MOST_SENTENCES, "--random-seed", seed,
+                              *reference)
+    return rouge(world, summaries, [reference for _, reference in held_out]) | {"words": words}

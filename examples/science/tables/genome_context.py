@@ -58,11 +58,7 @@ def texts(world):
 
 
 def tokenizer(world, text):
-    folder = world.folder / "tokenizer"
-    with world.making(folder) as is_missing:
-        if is_missing:
-            world.weft("tokenizer", "train", text, "--dna", "--vocabulary-size", VOCABULARY, "--out", folder)
-    return folder
+    return world.made(world.folder / "tokenizer", "tokenizer", "train", text, "--dna", "--vocabulary-size", VOCABULARY)
 
 
 def commonest(world, held_out, pieces):

@@ -76,9 +76,7 @@ def learned_areas(cell, seed, world, parts):
     folder.mkdir(parents=True, exist_ok=True)
     tables = {name: folder / f"{name}.tsv" for name in ("learned", "scored")}
     for table, found in zip(tables.values(), parts):
-        with world.making(table) as is_missing:
-            if is_missing:
-                world.write(table, planted.table(found, words))
+        world.written(table, lambda found=found: planted.table(found, words))
     shape = types.SimpleNamespace(weft=world.weft_program, layers=LAYERS, width=WIDTH, seed=seed)
     with world.making(folder / "model"):
         model = programs.small_encoder(shape, folder / "model", "bert", promoters.write_tokenizer(folder / "tokenizer", planted.WORD), words + 2)

@@ -10,6 +10,8 @@ import collections
 import json
 import statistics
 
+from world import json_lines
+
 CLAIM = "A GLUE task loses little when the profile says which 60% of attention to prune, and less than with a window or random pairs."
 FIGURE, BETTER, GROUP = "score", "larger", "task"
 NEEDS = ["glue", "sst2/train.tsv", "sst2/dev.tsv", "books/train"]
@@ -92,7 +94,7 @@ def files(task, world):
     with world.making(paths[1]) as is_missing:
         if is_missing:
             for path, rows in zip(paths, examples(task, world.data)):
-                world.write(path, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
+                world.write(path, json_lines(rows))
     return paths
 
 
@@ -116,15 +118,10 @@ def majority(task, world):
 def encoder(seed, world):
     """The encoder that every row of a seed begins with."""
     books = world.data / "books" / "train"
-    tokenizer = world.folder / "tokenizer"
-    with world.making(tokenizer) as is_missing:
-        if is_missing:
-            world.weft("tokenizer", "train", books, "--vocabulary-size", 8192, "--out", tokenizer)
-    model, run = world.folder / f"model-{seed}", world.folder / f"pretrained-{seed}"
-    with world.making(model) as is_missing:
-        if is_missing:
-            world.weft("init", "--family", "bert", "--tokenizer", tokenizer, "--num-hidden-layers", 3, "--hidden-size", 128, "--num-attention-heads", 4,
-                       "--intermediate-size", 512, "--max-position-embeddings", LENGTH, "--seed", seed, "--out", model)
+    tokenizer = world.made(world.folder / "tokenizer", "tokenizer", "train", books, "--vocabulary-size", 8192)
+    model = world.made(world.folder / f"model-{seed}", "init", "--family", "bert", "--tokenizer", tokenizer, "--num-hidden-layers", 3, "--hidden-size", 128,
+                       "--num-attention-heads", 4, "--intermediate-size", 512, "--max-position-embeddings", LENGTH, "--seed", seed)
+    run = world.folder / f"pretrained-{seed}"
     world.trained(run, "--task", "mlm", "--model", model, "--train-text", books, "--context", LENGTH, "--batch-size", 16, "--steps",
                   PRETRAINING_STEPS, "--learning-rate", 1e-3, "--seed", seed)
     return run

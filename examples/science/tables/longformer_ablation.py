@@ -50,12 +50,9 @@ def masked(world, run, model, context, *more):
 
 
 def short_model(world, seed):
-    model = world.folder / "models" / f"begin-{seed}"
-    with world.making(model) as is_missing:
-        if is_missing:
-            model.parent.mkdir(parents=True, exist_ok=True)
-            world.weft("init", "--family", "roberta", "--tokenizer", long_answers.vocabulary(world), "--num-hidden-layers", 4, "--hidden-size", 128,
-                       "--num-attention-heads", 4, "--intermediate-size", 512, "--max-position-embeddings", SHORT + 2, "--seed", seed, "--out", model)
+    model = world.made(world.folder / "models" / f"begin-{seed}", "init", "--family", "roberta", "--tokenizer", long_answers.vocabulary(world),
+                       "--num-hidden-layers", 4, "--hidden-size", 128, "--num-attention-heads", 4, "--intermediate-size", 512, "--max-position-embeddings",
+                       SHORT + 2, "--seed", seed)
     return masked(world, world.folder / "runs" / f"short-{seed}", model, SHORT, "--steps", MASKED_STEPS, "--seed", seed)
 
 

@@ -7,6 +7,9 @@ random weights. The baseline is the first sentences of the text, as many words a
 import json
 import statistics
 
+from rouge import rouge, without_model
+from world import json_lines
+
 CLAIM = "An encoder-decoder that repaired plain texts first writes better summaries than one that begins with random weights."
 FIGURE, BETTER, GROUP = "rouge1", "larger", "data"
 NEEDS = ["books/train", "plos/train.jsonl", "plos/dev.jsonl", "scitldr/train.jsonl", "scitldr/dev.jsonl"]
@@ -30,32 +33,26 @@ def example(data, row):
 
 
 def pairs_of(data, part, world):
-    file = world.folder / f"{data}-{part}.jsonl"
-    if not file.exists():
-        rows = [example(data, json.loads(line)) for line in (world.data / data / f"{part}.jsonl").read_text(encoding="utf-8").splitlines()]
-        rows = [{"source": " ".join(text.split()), "target": " ".join(summary.split())} for text, summary in rows if text.strip() and summary.strip()]
-        file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return file
+    def rows():
+        for line in (world.data / data / f"{part}.jsonl").read_text(encoding="utf-8").splitlines():
+            text, summary = example(data, json.loads(line))
+            if text.strip() and summary.strip():
+                yield {"source": " ".join(text.split()), "target": " ".join(summary.split())}
+    return world.written(world.folder / f"{data}-{part}.jsonl", lambda: json_lines(rows()))
 
 
 def plain_text(world):
     """Books, and the bodies of the articles that are learned from."""
-    folder = world.folder / "text"
-    folder.mkdir(exist_ok=True)
-    file = folder / "plos.txt"
-    if not file.exists():
-        file.write_text("\n".join(json.loads(line)["source"] for line in pairs_of("plos", "train", world).open(encoding="utf-8")), encoding="utf-8")
-    return [world.data / "books" / "train", folder]
+    def bodies():
+        return "\n".join(json.loads(line)["source"] for line in pairs_of("plos", "train", world).open(encoding="utf-8"))
+    return [world.data / "books" / "train", world.written(world.folder / "text" / "plos.txt", bodies).parent]
 
 
 def tokenizer(world):
-    folder = world.folder / "vocabulary"
-    if not folder.exists():
-        # A run of one step learns a vocabulary with the sentinels that spans need.
-        start = world.folder / "vocabulary-run"
-        world.trained(start, "--task", "denoise", "--noise", "spans", "--train-text", *plain_text(world), "--vocabulary-size", 8000, *SHAPE, "--steps", 1)
-        folder.symlink_to(start.name, target_is_directory=True)  # beside it: a link to a relative --out would lead nowhere
-    return folder
+    """That of a run of one step, because spans need its sentinels."""
+    run = world.folder / "vocabulary"
+    world.trained(run, "--task", "denoise", "--noise", "spans", "--train-text", *plain_text(world), "--vocabulary-size", 8000, *SHAPE, "--steps", 1)
+    return run
 
 
 def begun(noise, seed, world):
@@ -73,9 +70,8 @@ def run(cell, seed, world):
     train, dev = pairs_of(data, "train", world), pairs_of(data, "dev", world)
     if fixed(cell):
         words = round(statistics.fmean(len(json.loads(line)["target"].split()) for line in train.open(encoding="utf-8")))
-        written = world.folder / f"{data}-lead.jsonl"
-        world.run("summarize", "--method", "lead", "--words", words, "--sentences", 50, "--file", dev, "--text-field", "source", "--out", written)
-        return scored(world, [json.loads(line)["summary_text"] for line in written.open(encoding="utf-8")], dev)
+        summaries = without_model(world, "lead", dev, "--text-field", "source", "--words", words, "--sentences", 50)
+        return rouge(world, summaries, [json.loads(line)["target"] for line in dev.open(encoding="utf-8")])
     start = begun(cell["noise"], seed, world)
     begin = ["--tokenizer", tokenizer(world), *SHAPE] if start is None else ["--model", start]
     result = world.trained(world.folder / f"{data}-{cell['noise']}-{seed}", "--task", "summarize", *begin, "--train-data", train, "--eval-data", dev,
@@ -83,12 +79,3 @@ def run(cell, seed, world):
                            "--learning-rate", 1e-3, "--epochs", EPOCHS[data], "--eval-beams", 4, "--generated-examples", 1000, "--seed", seed)
     found = result["evaluation"]
     return {"rouge1": 100 * found["rouge1"], "rouge2": 100 * found["rouge2"], "rougeLsum": 100 * found["rougeLsum"], "loss": found["loss"]}
-
-
-def scored(world, texts, dev):
-    summaries, references = world.folder / "summaries.jsonl", world.folder / "references.jsonl"
-    truth = [json.loads(line)["target"] for line in dev.open(encoding="utf-8")]
-    for path, rows in ((summaries, texts), (references, truth)):
-        path.write_text("".join(json.dumps({"text": text}) + "\n" for text in rows), encoding="utf-8")
-    score = world.weft("score", "rouge", summaries, references)
-    return {name: 100 * score[name]["fmeasure"] for name in ("rouge1", "rouge2", "rougeLsum")}

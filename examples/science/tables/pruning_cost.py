@@ -53,10 +53,9 @@ def dense(cell, world):
 
 
 def encoder(world, tokens, seed, folder):
-    tokenizer, model = world.folder / "tokenizer", folder / "model"
-    with world.making(tokenizer) as is_missing:
-        if is_missing:
-            world.weft("tokenizer", "train", world.data / "books/train", "--vocabulary-size", VOCABULARY, "--max-bytes", 4_000_000, "--out", tokenizer)
+    tokenizer = world.made(world.folder / "tokenizer", "tokenizer", "train", world.data / "books/train", "--vocabulary-size", VOCABULARY, "--max-bytes",
+                           4_000_000)
+    model = folder / "model"
     world.weft("init", "--family", "bert", "--tokenizer", tokenizer, "--num-hidden-layers", LAYERS, "--hidden-size", WIDTH, "--num-attention-heads", HEADS,
                "--intermediate-size", 4 * WIDTH, "--max-position-embeddings", tokens, "--hidden-dropout-prob", 0, "--attention-probs-dropout-prob", 0,
                "--seed", seed, "--out", model)

@@ -9,7 +9,9 @@ the best passage beside as many others of the collection, whichever. The ceiling
 import collections
 import json
 import random
-import sqlite3
+
+from reading import Words, beside_best, small_reader
+from world import json_lines
 
 CLAIM = "Reading more of the passages that were found answers more questions, until a reader loses more in what is wrong than it finds."
 FIGURE, BETTER, NEEDS = "f1", "larger", ["squad2/dev-v2.0.json", "covidqa/covidqa_fixed.json"]
@@ -59,23 +61,8 @@ def collection(world):
     return passages, learned, scored
 
 
-class Words:
-    """The ranking of `weft search --by words`, through the same index of SQLite."""
-
-    def __init__(self, passages):
-        self.names = list(passages)
-        self.database = sqlite3.connect(":memory:")
-        self.database.execute("CREATE VIRTUAL TABLE t USING fts5(body, tokenize='porter unicode61 remove_diacritics 2')")
-        self.database.executemany("INSERT INTO t(rowid, body) VALUES(?, ?)", enumerate(passages.values()))
-
-    def best(self, question, count):
-        words = " OR ".join('"' + "".join(letter for letter in word if letter.isalnum()) + '"' for word in question.split() if any(map(str.isalnum, word)))
-        return [self.names[row] for (row,) in self.database.execute("SELECT rowid FROM t WHERE t MATCH ? ORDER BY bm25(t), rowid LIMIT ?", (words, count))]
-
-
-def training_file(world, passages, learned, seed):
+def training_data(passages, learned, seed):
     """What the search finds, 1 to 8 passages in any order, as SQuAD's JSON."""
-    path = world.folder / f"train-{seed}.json"
     generator, words, paragraphs = random.Random(seed), Words(passages), []
     for asked in learned:
         found = words.best(asked.question, generator.randint(1, 8)) or [asked.passage[0]]
@@ -88,34 +75,27 @@ def training_file(world, passages, learned, seed):
                 answers = [{"text": asked.answers[0], "answer_start": len(context) + place}]
             context += text
         paragraphs.append({"context": context, "qas": [{"id": asked.id, "question": asked.question, "answers": answers, "is_impossible": not answers}]})
-    path.write_text(json.dumps({"version": "2.0", "data": [{"title": "found", "paragraphs": paragraphs}]}), encoding="utf-8")
-    return path
+    return json.dumps({"version": "2.0", "data": [{"title": "found", "paragraphs": paragraphs}]})
 
 
 def reader(world, passages, learned, seed):
     """A small encoder that learned to answer, once for each seed."""
-    tokenizer, model, run = world.folder / "tokenizer", world.folder / f"model-{seed}", world.folder / f"run-{seed}"
-    if not tokenizer.exists():
-        text = world.folder / "passages.txt"
-        text.write_text("\n".join([*(text.replace("\n", " ") for text in passages.values()), *(asked.question for asked in learned)]) + "\n", encoding="utf-8")
-        world.weft("tokenizer", "train", text, "--vocabulary-size", 8192, "--out", tokenizer)
-    if not model.exists():
-        world.weft("init", "--family", "longformer", "--tokenizer", tokenizer, "--num-hidden-layers", 4, "--hidden-size", 128, "--num-attention-heads", 4,
-                   "--intermediate-size", 512, "--max-position-embeddings", CONTEXT + 2, "--seed", seed, "--out", model)
-    world.trained(run, "--task", "answer", "--model", model, "--train-data", training_file(world, passages, learned, seed), "--format", "squad", "--max-length", 1024,
-                  "--batch-size", 8, "--steps", STEPS, "--learning-rate", 1e-3, "--seed", seed)
+    model = small_reader(world, [*(text.replace("\n", " ") for text in passages.values()), *(asked.question for asked in learned)], CONTEXT, seed)
+    data = world.written(world.folder / f"train-{seed}.json", lambda: training_data(passages, learned, seed))
+    run = world.folder / f"run-{seed}"
+    world.trained(run, "--task", "answer", "--model", model, "--train-data", data, "--format", "squad", "--max-length", 1024, "--batch-size", 8, "--steps",
+                  STEPS, "--learning-rate", 1e-3, "--seed", seed)
     return run
 
 
 def from_store(world, run, passages, scored, count):
     """(answer, names of what was read) of each question, by weft answer --retrieve."""
-    store = world.folder / "passages.weft"
-    if not store.exists():
-        corpus = world.folder / "corpus.jsonl"
-        corpus.write_text("".join(json.dumps({"_id": name, "text": text}) + "\n" for name, text in passages.items()), encoding="utf-8")
-        world.weft("index", store, corpus, "--stem", "english", "--passage-length", PASSAGE_LENGTH + 1)
-    questions = world.folder / "questions.jsonl"
-    questions.write_text("".join(json.dumps({"question": asked.question}) + "\n" for asked in scored), encoding="utf-8")
+    store, corpus, questions = world.folder / "passages.weft", world.folder / "corpus.jsonl", world.scratch / "questions.jsonl"
+    world.written(corpus, lambda: json_lines({"_id": name, "text": text} for name, text in passages.items()))
+    with world.making(store) as is_missing:
+        if is_missing:
+            world.weft("index", store, corpus, "--stem", "english", "--passage-length", PASSAGE_LENGTH + 1)
+    world.write(questions, json_lines({"question": asked.question} for asked in scored))
     lines = world.run("answer", run, "--retrieve", store, "--passages", count, "--by", "words", "--file", questions, "--question-field", "question", "--json")
     for line in map(json.loads, lines.splitlines()):
         yield line["result"]["answer"], {passage["id"] for passage in line["metadata"]["passages"]}
@@ -123,16 +103,11 @@ def from_store(world, run, passages, scored, count):
 
 def from_documents(world, run, passages, scored, names):
     """The same for passages that are given by name."""
-    records = world.folder / "records.jsonl"
+    records = world.scratch / "records.jsonl"
     rows = ({"question": asked.question, "context": "\n\n".join(passages[name] for name in read)} for asked, read in zip(scored, names, strict=True))
-    records.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    world.write(records, json_lines(rows))
     lines = world.run("answer", run, "--file", records, "--question-field", "question", "--text-field", "context", "--json").splitlines()
     return [(json.loads(line)["result"]["answer"], set(read)) for line, read in zip(lines, names, strict=True)]
-
-
-def beside_best(words, asked, count, generator):
-    """The best passage and any others, each once."""
-    return list(dict.fromkeys([*words.best(asked.question, 1), *generator.sample(words.names, count)]))[:count]
 
 
 def run(cell, seed, world):
@@ -154,9 +129,9 @@ def run(cell, seed, world):
 
 def figures(world, scored, answers):
     """F1 and exact match over all the answers that people gave, by TriviaQA's program."""
-    gold, predictions = world.folder / "gold.json", world.folder / "predictions.json"
+    gold, predictions = world.scratch / "gold.json", world.scratch / "predictions.json"
     data = [{"QuestionId": asked.id, "Answer": {"NormalizedAliases": asked.answers}} for asked in scored]
-    gold.write_text(json.dumps({"Data": data, "Domain": "Wikipedia", "VerifiedEval": False}), encoding="utf-8")
-    predictions.write_text(json.dumps({asked.id: answer for asked, answer in zip(scored, answers, strict=True)}), encoding="utf-8")
+    world.write(gold, json.dumps({"Data": data, "Domain": "Wikipedia", "VerifiedEval": False}))
+    world.write(predictions, json.dumps({asked.id: answer for asked, answer in zip(scored, answers, strict=True)}))
     score = world.weft("score", "triviaqa", predictions, gold)
     return {"f1": score["f1"], "exact": score["exact_match"]}

@@ -11,7 +11,7 @@ import collections
 import json
 import random
 
-from tables.read_at_once import Words, beside_best
+from reading import Words, beside_best, small_reader
 
 CLAIM = "Reading more of the abstracts that were found finds more of the sentences that speak to a claim, until what is wrong outweighs it."
 FIGURE, BETTER = "sentence_f1", "larger"
@@ -54,38 +54,37 @@ def claim_of(one):
     return Claim(one["_id"], one["claim"], evidence, one["cited_doc_ids"], LABELS[max(labels, key=labels.count)] if labels else "noanswer")
 
 
-def questions_file(path, abstracts, claims, names):
+def questions_of(abstracts, claims, names):
     """HotpotQA's JSON; what was not read supports nothing, and a claim without evidence has no answer."""
     rows = []
     for claim, read in zip(claims, names, strict=True):
         facts = [[abstracts[name].title, sentence] for name in read for sentence in claim.evidence.get(name, [])]
         rows.append({"_id": claim.id, "question": claim.question, "answer": claim.label if facts else "noanswer", "supporting_facts": facts,
                      "context": [[abstracts[name].title, abstracts[name].sentences] for name in read]})
-    path.write_text(json.dumps(rows), encoding="utf-8")
-    return path
+    return json.dumps(rows)
 
 
 def texts_of(abstracts):
     return {name: f"{one.title} {' '.join(one.sentences)}" for name, one in abstracts.items()}
 
 
-def reader(world, abstracts, words, learned, seed):
-    """A small encoder that learned to find sentences, once for each seed."""
-    tokenizer, model, run = world.folder / "tokenizer", world.folder / f"model-{seed}", world.folder / f"run-{seed}"
-    if not tokenizer.exists():
-        text = world.folder / "abstracts.txt"
-        text.write_text("\n".join([*texts_of(abstracts).values(), *(claim.question for claim in learned)]) + "\n", encoding="utf-8")
-        world.weft("tokenizer", "train", text, "--vocabulary-size", 8192, "--out", tokenizer)
-    if not model.exists():
-        world.weft("init", "--family", "longformer", "--tokenizer", tokenizer, "--num-hidden-layers", 4, "--hidden-size", 128, "--num-attention-heads", 4,
-                   "--intermediate-size", 512, "--attention-window", 256, "--max-position-embeddings", CONTEXT + 2, "--seed", seed, "--out", model)
+def training_data(abstracts, words, learned, seed):
+    """What the search finds for each claim, 1 to MOST_LEARNED abstracts in any order."""
     generator, names = random.Random(seed), []
     for claim in learned:
         read = found(words, claim, generator.randint(1, MOST_LEARNED))
         generator.shuffle(read)
         names.append(read)
-    world.trained(run, "--task", "hotpotqa", "--model", model, "--train-data", questions_file(world.folder / f"train-{seed}.json", abstracts, learned, names),
-                  "--batch-tokens", 16384, "--epochs", EPOCHS, "--learning-rate", 1e-3, "--seed", seed)
+    return questions_of(abstracts, learned, names)
+
+
+def reader(world, abstracts, words, learned, seed):
+    """A small encoder that learned to find sentences, once for each seed."""
+    model = small_reader(world, [*texts_of(abstracts).values(), *(claim.question for claim in learned)], CONTEXT, seed, "--attention-window", 256)
+    data = world.written(world.folder / f"train-{seed}.json", lambda: training_data(abstracts, words, learned, seed))
+    run = world.folder / f"run-{seed}"
+    world.trained(run, "--task", "hotpotqa", "--model", model, "--train-data", data, "--batch-tokens", 16384, "--epochs", EPOCHS, "--learning-rate", 1e-3,
+                  "--seed", seed)
     return run
 
 
@@ -105,7 +104,8 @@ def names_of(cell, claims, words, seed):
 
 def predictions(world, run, abstracts, claims, names):
     """(label, {(title, sentence)}) of each claim."""
-    data, lines = questions_file(world.folder / "read.json", abstracts, claims, names), world.folder / "predictions.jsonl"
+    data, lines = world.scratch / "read.json", world.scratch / "predictions.jsonl"
+    world.write(data, questions_of(abstracts, claims, names))
     world.weft("eval", run, "--data", data, "--predictions", lines)
     for line in map(json.loads, lines.read_text(encoding="utf-8").splitlines()):
         yield line["type"] if line["type"] in LABELS.values() else "noanswer", {tuple(fact) for fact in line["sp"]}

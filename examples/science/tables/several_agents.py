@@ -14,6 +14,7 @@ FIGURE, BETTER, NEEDS = "bleu", "larger", ["multi30k/train.de", "multi30k/val.de
 STEPS, BATCH_TOKENS, MOST, BEAMS, PAIRS = 1200, 1024, 4, 5, 5000
 ALONE, LONG, BACKWARDS, RERANKED = "one", "one, four times as long", "one, right to left", "one, in the order of right to left"
 PUPIL = "one, taught by four"
+ONE_BEAM = ("--no-split-sentences", "--num-beams", 1, "--batch-size", 256)
 FEW, MADE, NOISY = "one of 5,000 pairs", "one with made sources", "one with noisy made sources"
 
 
@@ -22,12 +23,8 @@ def cells():
 
 
 def vocabulary(world):
-    folder = world.folder / "vocabulary"
-    with world.making(folder) as is_missing:
-        if is_missing:
-            world.weft("tokenizer", "train", world.data / "multi30k" / "train.de", world.data / "multi30k" / "train.en", "--vocabulary-size", 4000, "--out",
-                       folder)
-    return folder
+    texts = [world.data / "multi30k" / f"train.{side}" for side in ("de", "en")]
+    return world.made(world.folder / "vocabulary", "tokenizer", "train", *texts, "--vocabulary-size", 4000)
 
 
 def halves(world):
@@ -62,14 +59,9 @@ def with_made_sources(world, seed, noisy):
     if noisy is None:
         return learned(world, f"few-{seed}", few, seed, STEPS)
     back = learned(world, f"back-{seed}", (few[1], few[0]), seed, STEPS)
-    made = world.folder / f"made-{seed}.txt"
-    with world.making(made) as is_missing:
-        if is_missing:
-            world.write(made, world.run("translate", back, "--file", files["alone", "en"], "--no-split-sentences", "--num-beams", 1, "--batch-size", 256))
+    made = world.written(world.folder / f"made-{seed}.txt", lambda: world.run("translate", back, "--file", files["alone", "en"], *ONE_BEAM))
     if noisy:
-        noise = world.folder / f"noisy-{seed}.txt"
-        world.run("data", "noise", made, "--seed", seed, "--out", noise)
-        made = noise
+        made = world.made(world.folder / f"noisy-{seed}.txt", "data", "noise", made, "--seed", seed)
     # A caption for which the model wrote nothing teaches nothing.
     pairs = zip(made.read_text(encoding="utf-8").splitlines(), files["alone", "en"].read_text(encoding="utf-8").splitlines(), strict=True)
     kept = [(source, target) for source, target in pairs if source.strip()]
@@ -83,11 +75,8 @@ def with_made_sources(world, seed, noisy):
 def taught(world, seed):
     """A model that learns what four write together for the sources of the training captions."""
     models = [translator(world, f"model-{number}", number, 1) for number in range(MOST * seed, MOST * seed + MOST)]
-    source, targets = world.data / "multi30k" / "train.de", world.folder / f"taught-{seed}.en"
-    with world.making(targets) as is_missing:
-        if is_missing:
-            world.write(targets, world.run("translate", models[0], "--with", *models[1:], "--file", source, "--no-split-sentences", "--num-beams", 1,
-                                           "--batch-size", 256))
+    source = world.data / "multi30k" / "train.de"
+    targets = world.written(world.folder / f"taught-{seed}.en", lambda: world.run("translate", models[0], "--with", *models[1:], "--file", source, *ONE_BEAM))
     return learned(world, f"pupil-{seed}", ([source], [targets]), seed, STEPS, "--on-error", "skip")
 
 
@@ -126,24 +115,22 @@ def texts_of(cell, seed, world):
     return written(world, models, *(["--mean", name.split(", ")[1]] if count > 1 else []))
 
 
-def write_lines(world, file, texts):
-    world.write(file, "".join(" ".join(text.split()) + "\n" for text in texts))
+def lines_of(texts):
+    return "".join(" ".join(text.split()) + "\n" for text in texts)
 
 
 def first_alone(world, seed):
     """What the first model of a seed writes by itself."""
-    file = world.folder / f"alone-{seed}.txt"
-    with world.making(file) as is_missing:
-        if is_missing:
-            write_lines(world, file, written(world, [translator(world, f"model-{MOST * seed}", MOST * seed, 1)]))
-    return file
+    def texts():
+        return lines_of(written(world, [translator(world, f"model-{MOST * seed}", MOST * seed, 1)]))
+    return world.written(world.folder / f"alone-{seed}.txt", texts)
 
 
 def run(cell, seed, world):
     halves(world)
     texts = texts_of(cell, seed, world)
     file = world.scratch / "scored.txt"
-    write_lines(world, file, texts)
+    world.write(file, lines_of(texts))
     compared = [] if cell["models"] == ALONE else ["--baseline", first_alone(world, seed)]
     score = world.weft("score", "bleu", file, world.folder / "score.en", *compared)
     return {"bleu": score["score"]} | ({"p": score["p_value"]} if compared else {})

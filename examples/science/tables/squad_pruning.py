@@ -34,13 +34,9 @@ def fixed(cell):
 
 def encoder(seed, world):
     """What every reader of a seed begins with."""
-    model = world.folder / "models" / f"begin-{seed}"
-    with world.making(model) as is_missing:
-        if is_missing:
-            model.parent.mkdir(parents=True, exist_ok=True)
-            world.weft("init", "--family", "modernbert", "--global-attn-every-n-layers", 1, "--tokenizer", long_answers.vocabulary(world),
-                       "--num-hidden-layers", 3, "--hidden-size", 128, "--num-attention-heads", 4, "--intermediate-size", 384, "--max-position-embeddings",
-                       max(LENGTHS), "--seed", seed, "--out", model)
+    model = world.made(world.folder / "models" / f"begin-{seed}", "init", "--family", "modernbert", "--global-attn-every-n-layers", 1, "--tokenizer",
+                       long_answers.vocabulary(world), "--num-hidden-layers", 3, "--hidden-size", 128, "--num-attention-heads", 4, "--intermediate-size", 384,
+                       "--max-position-embeddings", max(LENGTHS), "--seed", seed)
     run = world.folder / "runs" / f"masked-{seed}"
     world.trained(run, "--task", "mlm", "--model", model, "--train-text", world.data / "books/train", long_answers.learned_text(world), "--context",
                   MASKED_CONTEXT, "--batch-size", MASKED_BATCH, "--steps", MASKED_STEPS, "--learning-rate", 2e-3, "--seed", seed)

@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What tables have that read what a search finds: the search, a control of equal cost, and a small model that learns to read."""
+import sqlite3
+
+
+class Words:
+    """The ranking of `weft search --by words`, through the same index of SQLite."""
+
+    def __init__(self, passages):
+        self.names = list(passages)
+        self.database = sqlite3.connect(":memory:")
+        self.database.execute("CREATE VIRTUAL TABLE t USING fts5(body, tokenize='porter unicode61 remove_diacritics 2')")
+        self.database.executemany("INSERT INTO t(rowid, body) VALUES(?, ?)", enumerate(passages.values()))
+
+    def best(self, question, count):
+        words = " OR ".join('"' + "".join(letter for letter in word if letter.isalnum()) + '"' for word in question.split() if any(map(str.isalnum, word)))
+        return [self.names[row] for (row,) in self.database.execute("SELECT rowid FROM t WHERE t MATCH ? ORDER BY bm25(t), rowid LIMIT ?", (words, count))]
+
+
+def beside_best(words, asked, count, generator):
+    """The best passage and any others, each once."""
+    return list(dict.fromkeys([*words.best(asked.question, 1), *generator.sample(words.names, count)]))[:count]
+
+
+def small_reader(world, texts, context, seed, *shape):
+    """A model with random weights whose tokeniser learned from texts."""
+    text = world.written(world.folder / "texts.txt", lambda: "".join(f"{each}\n" for each in texts))
+    tokenizer = world.made(world.folder / "tokenizer", "tokenizer", "train", text, "--vocabulary-size", 8192)
+    return world.made(world.folder / f"model-{seed}", "init", "--family", "longformer", "--tokenizer", tokenizer, "--num-hidden-layers", 4, "--hidden-size", 128,
+                      "--num-attention-heads", 4, "--intermediate-size", 512, "--max-position-embeddings", context + 2, *shape, "--seed", seed)

@@ -1,0 +1,115 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Tables that read what a search finds: rows of a seed have one reader, are asked the same, and differ in what is read; cells side by side share no file
+that they write anew."""
+import json
+import os
+import pathlib
+import sys
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(os.environ.get("WEFT_SOURCE_DIR", pathlib.Path(__file__).resolve().parents[2]))
+sys.path[:0] = [str(ROOT / "examples/science"), str(ROOT / "tests/support")]
+
+import science  # noqa: E402
+from told_world import ToldWorld, value  # noqa: E402
+
+THINGS = ("loom", "thread", "shuttle", "carpet", "spindle", "needle", "ribbon", "button", "velvet", "cotton", "basket", "candle")
+
+
+def rows_of(path):
+    return [json.loads(line) for line in pathlib.Path(path).read_text(encoding="utf-8").splitlines()]
+
+
+def answers(words):
+    """A reader that answers with the last word of the question; of a search it found as many passages as it was told to."""
+    rows, texts = rows_of(value(words, "--file")), []
+    for row in rows:
+        found = [{"id": f"p{place}"} for place in range(int(value(words, "--passages")))] if "--retrieve" in words else []
+        texts.append(json.dumps({"result": {"answer": row["question"].split()[-1]}, "metadata": {"passages": found}}) + "\n")
+    return "".join(texts)
+
+
+def predictions(words):
+    """Every claim is supported by the first sentence of the first abstract."""
+    claims = json.loads(pathlib.Path(value(words, "--data")).read_text(encoding="utf-8"))
+    lines = [json.dumps({"type": "yes", "sp": [[claim["context"][0][0], 0]]}) + "\n" for claim in claims]
+    pathlib.Path(value(words, "--predictions")).write_text("".join(lines), encoding="utf-8")
+    return {}
+
+
+class ReadAtOnceTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="weft-reading-")
+        self.addCleanup(folder.cleanup)
+        self.world = ToldWorld(pathlib.Path(folder.name), answer=answers, score={"f1": 12.0, "exact_match": 4.0}, eval=predictions)
+        self.table = science.load_table("read_at_once")
+
+    def write_articles(self):
+        for path in self.table.NEEDS:
+            (self.world.data / path).parent.mkdir(parents=True, exist_ok=True)
+            articles = []
+            for thing in THINGS:
+                text = f"The {thing} stands in the hall. " + "and on " * 30
+                asked = {"id": f"{path} {thing}", "question": f"Where stands the {thing}", "answers": [{"text": "the hall", "answer_start": text.index("the hall")}]}
+                articles.append({"paragraphs": [{"context": text, "qas": [asked, {"id": f"none {thing}", "question": "What is not there?", "answers": []}]}]})
+            (self.world.data / path).write_text(json.dumps({"data": articles}), encoding="utf-8")
+
+    def test_rows_of_a_seed_have_one_reader(self):
+        self.write_articles()
+        asked = {}
+        for cell in self.table.cells():
+            self.world.asked.clear()
+            figures = self.table.run(cell, 1, self.world)
+            self.assertEqual((figures["f1"], figures["questions"]), (12.0, 6))  # a quarter of 24 articles
+            if cell["read"] == "gold":
+                self.assertEqual(figures["found"], 100)
+            if not self.table.fixed(cell):
+                (train,), (answer,) = self.world.of("train"), self.world.of("answer")
+                self.assertEqual("--retrieve" in answer, cell["read"] == "found")
+                asked[cell["read"], cell["passages"]] = train
+        self.assertEqual(len({tuple(train) for train in asked.values()}), 1)
+
+    def test_what_is_learned_is_what_the_search_finds(self):
+        self.write_articles()
+        passages, learned, scored = self.table.collection(self.world)
+        self.assertFalse({each.id for each in learned} & {each.id for each in scored})
+        paragraphs = json.loads(self.table.training_data(passages, learned, 1))["data"][0]["paragraphs"]
+        self.assertEqual(len(paragraphs), len(learned))
+        for paragraph in paragraphs:
+            (row,) = paragraph["qas"]
+            for answer in row["answers"]:
+                self.assertTrue(paragraph["context"].startswith(answer["text"], answer["answer_start"]))
+
+    def test_passages_beside_the_best_are_each_there_once(self):
+        self.write_articles()
+        passages, _, scored = self.table.collection(self.world)
+        words, generator = self.table.Words(passages), self.table.random.Random(1)
+        for count in self.table.PASSAGES:
+            read = self.table.beside_best(words, scored[0], count, generator)
+            self.assertEqual((len(read), len(set(read)), read[0]), (count, count, words.best(scored[0].question, 1)[0]))
+
+
+class SciFactTest(unittest.TestCase):
+    def test_rows_of_a_seed_have_one_reader(self):
+        table = science.load_table("scifact")
+        with tempfile.TemporaryDirectory(prefix="weft-reading-") as folder:
+            world = ToldWorld(pathlib.Path(folder), eval=predictions)
+            (world.data / "retrieval/scifact").mkdir(parents=True)
+            abstracts = [{"_id": str(number), "title": thing, "sentences": [f"The {thing} weaves.", "It stops."]} for number, thing in enumerate(THINGS * 2)]
+            claims = [{"_id": str(number), "claim": f"the {thing} weaves", "cited_doc_ids": [str(number)],
+                       "evidence": [{"doc_id": str(number), "label": "SUPPORT", "sentences": [0]}]} for number, thing in enumerate(THINGS)]
+            for path, rows in zip(table.NEEDS, (abstracts, claims, claims)):
+                (world.data / path).write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+            for cell in table.cells():
+                figures = table.run(cell, 1, world)
+                self.assertEqual((figures["label"], figures["claims"]), (100, len(THINGS)), cell)
+                if cell["read"] == "gold":
+                    self.assertEqual((figures["sentence_f1"], figures["found"]), (100, 100))
+            self.assertEqual(len({tuple(train) for train in world.of("train")}), 1)
+            self.assertEqual(len(world.of("eval")), sum(not table.fixed(cell) for cell in table.cells()))
+
+
+if __name__ == "__main__":
+    unittest.main()
