@@ -3,7 +3,7 @@
 import json
 import os
 
-from ._errors import UnsupportedError
+from ._errors import ArgumentError, UnsupportedError
 from ._pattern import Pattern
 
 
@@ -38,8 +38,21 @@ def _numpy():
 
 
 def plain_json(settings):
-    """Settings as JSON, without those that are None."""
-    return json.dumps({name: value for name, value in settings.items() if value is not None}, default=_plain)
+    """Settings as JSON, without those that are None. ArgumentError for a number that is not finite."""
+    given = {name: value for name, value in settings.items() if value is not None}
+    try:
+        return json.dumps(given, default=_plain, allow_nan=False)
+    except ValueError:
+        for name, value in given.items():
+            _require_finite(name, value)
+        raise
+
+
+def _require_finite(name, value):
+    try:
+        json.dumps(value, default=_plain, allow_nan=False)
+    except ValueError:
+        raise ArgumentError(f"{name}: expected a finite number, found {value!r:.80}") from None
 
 
 def _plain(value):

@@ -113,15 +113,12 @@ def _called(torch, arguments):
         kept.keep()
     try:
         return call_attend(torch, arguments)
-    except NotImplementedError as error:
-        _explain(torch, error, arguments)
-        raise
     except RuntimeError as error:
-        _explain(torch, error, arguments)
+        _explain(error, arguments)
         raise
 
 
-def _explain(torch, error, arguments):
+def _explain(error, arguments):
     """Raises what the operator's RuntimeError means; errors of the operator are one line, or a caret below a text."""
     query, key, value, _, _, _, text, offset, layer, *_ = arguments
     for name, tensor in (("query", query), ("key", key), ("value", value)):

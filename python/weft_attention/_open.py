@@ -49,6 +49,8 @@ class Model:
 
     def __init__(self, model, settings):
         self._name = os.fspath(model)
+        if not isinstance(self._name, str):
+            raise ArgumentError(f"open: expected the model as a str or a path of str, found {self._name!r:.80}")
         self._process = os.getpid()
         self._lock = threading.RLock()
         self._native = load_runtime("weft_attention.open").Model(self._name, plain_json(settings))

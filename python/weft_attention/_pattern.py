@@ -2,9 +2,11 @@
 """A pattern as a value: the canonical text of an expression, and what can be asked of it without PyTorch."""
 import functools
 import json
+import operator
 
 from . import _core
 from ._errors import ArgumentError
+from ._texts import text_of
 
 _PICTURE_LENGTH = 64
 _PICTURE_HEADS = (1, 2, 3, 4, 6, 8, 12, 16)
@@ -27,6 +29,7 @@ class Pattern:
 
     Raises:
         PatternError: the expression does not parse; with `line` and `column`.
+        ArgumentError: the expression is no text. Of the methods: a length, or another number, is no whole number.
         TypeError: the expression is neither of them.
     """
 
@@ -103,7 +106,8 @@ class Pattern:
 
     def _blocks(self, length, key_length=None, *, heads=1, layer=0, offset=0, input=(), tile=64):
         """The compiled blocks of tile x tile pairs, as `_core.blocks` gives them."""
-        return _core.blocks(self._text, _site(length, key_length, heads, layer, offset, input), self._directory, tile)
+        site = _site(length, key_length, heads, layer, offset, input)
+        return _core.blocks(self._text, site, self._directory, _whole("tile", tile))
 
     def check(self, length, key_length=None, *, heads=1, layer=0, offset=0, input=()):
         """Raises PatternError where the pattern does not fit these lengths and heads, and ArgumentError where a length or
@@ -116,7 +120,7 @@ class Pattern:
         PatternError as `check` does, and ArgumentError for more than 2^30 pairs."""
         site = _site(length, key_length, heads, layer, offset, input)
         table = _core.to_dense(self._text, site, self._directory)
-        shape = [heads, length, length if key_length is None else key_length]
+        shape = [int(number) for number in (heads, length, length if key_length is None else key_length)]
         return memoryview(table).cast("i", shape) if len(table) else memoryview(table)
 
     def statistics(self, length, *, heads=1, head=None, layer=0, layers=0, input=()):
@@ -124,24 +128,25 @@ class Pattern:
         paths, clustering, spectral gap. All heads together, or the one of number `head`; with `layers`, a number of them,
         how far each of them reaches."""
         site = _site(length, None, heads, layer, 0, input)
-        return json.loads(_core.statistics(self._text, site, self._directory, -1 if head is None else head, layers))
+        return json.loads(_core.statistics(self._text, site, self._directory, _head(head), _whole("layers", layers)))
 
     def cost(self, length, *, input=(), **shape):
         """Operations, bytes and memory of a model with this attention over `length` tokens, as the dict that
         `weft pattern cost --json` prints. `shape` are its numbers by keyword: layers, width, heads, dtype, and so on.
         Raises WeftError for a name or a number that is none."""
-        return json.loads(_core.cost(self._text, length, json.dumps(shape), list(input), self._directory))
+        asked = _whole("length", length), json.dumps(shape), _wholes("input", input)
+        return json.loads(_core.cost(self._text, *asked, self._directory))
 
     def svg(self, length=_PICTURE_LENGTH, *, heads=1, head=None, layer=0, cells=128, input=()):
         """A picture as the text of an SVG file of at most 40 kB: a panel a head, or the one of number `head`, of at most
         `cells` by `cells` cells (8 to 384), fewer where the file would be larger."""
         site = _site(length, None, heads, layer, 0, input)
-        return _core.svg(self._text, site, self._directory, -1 if head is None else head, cells)
+        return _core.svg(self._text, site, self._directory, _head(head), _whole("cells", cells))
 
     def text(self, length=_PICTURE_LENGTH, *, heads=1, head=None, layer=0, width=80, style="unicode", input=()):
         """A picture of characters; the style is "unicode", "ascii" or "colour" (a terminal's)."""
         site = _site(length, None, heads, layer, 0, input)
-        return _core.text(self._text, site, self._directory, -1 if head is None else head, width, style)
+        return _core.text(self._text, site, self._directory, _head(head), _whole("width", width), style)
 
     def _repr_svg_(self):
         """What a notebook shows: as many heads as the expression needs, if they are few."""
@@ -155,13 +160,15 @@ class Pattern:
 
 @functools.lru_cache(maxsize=1024)
 def _parsed(expression):
-    return _core.parse(expression, "")
+    return _core.parse(text_of("Pattern", "the expression", expression), "")
 
 
 def canonical(expression, directory=""):
     """The canonical text of an expression; PatternError where it does not parse."""
     # A file may be another one tomorrow, so that only texts without files are remembered.
-    return _core.parse(expression, directory) if directory or "edges" in expression else _parsed(expression)
+    if directory or "edges" in expression:
+        return _core.parse(text_of("Pattern", "the expression", expression), directory)
+    return _parsed(expression)
 
 
 def _restored(text, directory):
@@ -169,5 +176,32 @@ def _restored(text, directory):
 
 
 def _site(length, key_length, heads, layer, offset, input):
-    keys = length if key_length is None else key_length
-    return _core.Site(length, keys, heads=heads, layer=layer, query_offset=offset, input=list(input))
+    length = _whole("length", length)
+    keys = length if key_length is None else _whole("key_length", key_length)
+    return _core.Site(
+        length,
+        keys,
+        heads=_whole("heads", heads),
+        layer=_whole("layer", layer),
+        query_offset=_whole("offset", offset),
+        input=_wholes("input", input),
+    )
+
+
+def _head(head):
+    return -1 if head is None else _whole("head", head)
+
+
+def _wholes(name, numbers):
+    return [_whole(name, number) for number in numbers]
+
+
+def _whole(name, value):
+    """A whole number that 64 bits with a sign hold; `name` is what the caller knows it by."""
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise ArgumentError(f"{name}: expected a whole number, found {value!r:.80}, a {type(value).__name__}") from None
+    if not -(1 << 63) <= number < 1 << 63:
+        raise ArgumentError(f"{name}: expected a number of at most 63 bits, found one of {number.bit_length()}")
+    return number

@@ -28,7 +28,7 @@ def train(out, *, task=None, config=None, tokenizer=None, seeds=1, resume=False,
     Args:
         out: the run directory to make, or with resume=True to go on with.
         task: "lm" (the default), "mlm", "classify", "multilabel", "tag", "answer", "choose", "embed", "rerank",
-            "translate" or "summarize".
+            "hotpotqa", "nq", "triviaqa", "wikihop", "translate", "summarize" or "denoise".
         config: a JSON file with fields, under those that are given here.
         tokenizer: of a new language model; without one the 256 bytes are its vocabulary.
         seeds: so many runs, with the field `seed` and those that follow it, each in a folder of `out`.

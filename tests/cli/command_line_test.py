@@ -233,5 +233,38 @@ class ManualTest(Case):
                 subprocess.run([*check, script], check=True, env=environment(HOME=str(self.folder)))
 
 
+class OverwrittenInputTest(Case):
+    """An output that is one of the inputs is refused before anything is computed, by whatever path it is named, and nothing is lost."""
+
+    def assert_kept(self, file, *arguments):
+        before = file.read_bytes()
+        self.assert_fails(weft(*arguments, cwd=self.folder), 2, file.name, "is read, and", "give another file")
+        self.assertEqual(file.read_bytes(), before)
+
+    def test_commands_that_write_a_file(self):
+        text, genome = self.folder / "a.txt", self.folder / "a.fa"
+        text.write_text("the loom said hello\n")
+        genome.write_text(">one\nACGTACGT\n")
+        (self.folder / "other").mkdir()
+        link = self.folder / "link.txt"
+        link.symlink_to(text)
+        hard = self.folder / "hard.txt"
+        os.link(text, hard)
+        self.assert_kept(genome, "data", "genome", "a.fa", "--out", "a.fa")
+        for same in ("a.txt", "./a.txt", "other/../a.txt", text, "link.txt", "hard.txt"):
+            self.assert_kept(text, "data", "noise", "a.txt", "--out", same)
+        for flag in ("--token-scores", "--predictions"):
+            self.assert_kept(text, "eval", "no-model", "--text", "a.txt", flag, "a.txt")
+        self.assert_kept(text, "profile", "no-model", "--text", "a.txt", "--out", "a.txt")
+        self.assert_kept(text, "align", "no-model", "--source", "a.txt", "--target", "b.txt", "--out", "a.txt")
+
+    def test_an_output_beside_its_input_is_written(self):
+        text = self.folder / "a.txt"
+        text.write_text("the loom said hello\n")
+        for _ in range(2):  # the second time it is there already
+            process = weft("data", "noise", "a.txt", "--out", "b.txt", cwd=self.folder)
+            self.assertEqual(process.returncode, 0, process.stderr)
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -46,6 +46,21 @@ class Search(Case):
         self.assertIn(f"'{empty}' holds no file", process.stderr)
         self.assertIn(f"1 text is empty and cannot be found: '{self.folder / 'blank.txt'}'", process.stderr)
 
+    def test_files_that_are_not_read_are_said(self):
+        (self.corpus / "queries.jsonl").write_text('{"_id": "q", "text": "loom"}\n')
+        self.assertNotIn("left out", weft("index", self.store, self.corpus).stderr)
+        (self.corpus / "notes.txt").write_text("A note.")
+        process = weft("index", self.store, self.corpus)
+        self.assertEqual(process.returncode, 0, process.stderr)
+        self.assertIn("has corpus.jsonl, so it is a folder of BEIR and nothing else is read; left out: 'notes.txt'; name these files", process.stderr)
+        folder, store = self.folder / "pictures", self.folder / "pictures.weft"
+        folder.mkdir()
+        (folder / "a.png").write_bytes(b"\x89PNG\r\n\x1a\n")
+        (folder / "b.txt").write_text("A loom.")
+        self.assert_fails(weft("index", store, folder), 1, "a.png': is a PNG picture, expected text")
+        made = weft_json("index", store, folder, "--on-error", "skip")
+        self.assertEqual((made["texts"], made["skipped"]), (1, 1))
+
     def test_an_answer_is_read_from_what_was_found(self):
         weft_json("index", self.store, self.corpus)
         reader = make_model(self.folder / "reader", "bert", "question-answering")
@@ -80,6 +95,9 @@ class Search(Case):
         self.assertEqual(weft_json("index", self.store, "--model", another, "--rebuild", "--max-length", "16")["vectors"], 3)
         self.assertEqual(len(self.ids("weaving", "--by", "vectors")), 3)
         self.assert_fails(weft("index", self.store, "--truncate"), 2, "were made with --max-length 16 and without --truncate", "--rebuild")
+        another = another.rename(self.folder / "moved")
+        self.assert_fails(weft("search", self.store, "weaving", "--by", "vectors"), 1, "cannot open the model", "weft search --model DIR")
+        self.assertEqual(len(self.ids("weaving", "--by", "vectors", "--model", another)), 3)
         shutil.rmtree(another)  # nothing is left to compute
         self.assertEqual(weft_json("index", self.store, "--remove", "d3")["vectors"], 2)
 
@@ -92,6 +110,9 @@ class Search(Case):
         self.assertEqual(figures["queries"], 2)
         self.assertNotIn("recall_at_100", figures)  # nobody looked so far
         self.assertEqual(figures["recall_at_10"], 1.0)
+        asked_twice = self.folder / "asked.jsonl"
+        asked_twice.write_text('{"_id": "q", "text": "loom"}\n{"_id": "q", "text": "window"}\n')
+        self.assert_fails(weft("search", self.store, "--eval", asked_twice, judged), 1, "asked.jsonl' line 2", "the query 'q' stands twice")
         self.assertEqual(weft("search", self.store).returncode, 2)
         twice = self.folder / "twice.jsonl"
         twice.write_text('{"_id": "x", "text": "a"}\n{"_id": "x", "text": "b"}\n')

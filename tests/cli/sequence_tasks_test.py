@@ -99,6 +99,8 @@ class SequenceTasksTest(Case):
         self.assertEqual([bool(line) for line in lines.stdout.splitlines()], [bool(line) for line in TEXT.splitlines()])
         (whole,) = self.translate("--document", "--file", path)
         self.assertEqual(whole["result"][0]["translation_text"], self.translate(TEXT)[0]["result"][0]["translation_text"])
+        printed = weft("translate", self.model, "--target-lang", "de", "--document", "--file", path).stdout
+        self.assertEqual(printed, whole["result"][0]["translation_text"])  # which ends in the line end of the file
         alone = weft("translate", self.model, "--target-lang", "de", "--file", path, "--batch-size", "1")
         self.assertEqual(alone.stdout, lines.stdout)
         for more, words in ((("--document", "--format", "csv"), "--format"), (("--out", "a.txt"), ".jsonl"),
@@ -271,7 +273,8 @@ class AlignTest(Case):
         self.assertEqual(rows[0], {"source": SOURCES[0], "target": TARGETS[0], "alignment": lines[0]})
         tabs = self.write("pairs", [f"{source}\t{target}" for source, target in zip(SOURCES[:5], TARGETS)])
         table = self.write("pairs.csv", ["id,de,en", *(f"{i},{target},\"{source}\"" for i, (source, target) in enumerate(zip(SOURCES, TARGETS)))])
-        for path, named in ((tabs, []), (records, []), (table, ["--source-field", "en", "--target-field", "de"])):
+        capitals = self.write("capitals.csv", ["Target,SOURCE", *(f"{target},\"{source}\"" for source, target in zip(SOURCES, TARGETS))])
+        for path, named in ((tabs, []), (records, []), (capitals, []), (table, ["--source-field", "en", "--target-field", "de"])):
             found = self.align("--file", path, *named, files=False)
             self.assertEqual(found.stdout.split("\n")[:5], lines[:5], found.stderr)
 

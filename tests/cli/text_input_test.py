@@ -403,6 +403,27 @@ class DataCheckTest(Case):
             self.assert_fails(weft("data", command, path, "--out", self.folder / "out"), 1, f"{path}' holds no {what}")
         self.assertEqual(list(self.folder.glob("out*")), [])
 
+    def test_files_that_hold_no_text_are_named_or_counted(self):
+        folder = self.folder / "folder"
+        folder.mkdir()
+        (folder / "a.png").write_bytes(b"\x89PNG\r\n\x1a\n")
+        (folder / "b.txt").write_text("a loom\n" * 9)
+        (folder / "c.txt.xz").write_bytes(lzma.compress(b"text"))
+        train = ("tokenizer", "train", folder, "--out", self.folder / "tokenizer")
+        for command in (("data", "check", folder), ("data", "check", folder, "--format", "lines"), train):
+            self.assert_fails(weft(*command), 1, "a.png': is a PNG picture, expected text", "hint: ")
+        found = weft_json("data", "check", folder, "--on-error", "skip")
+        self.assertEqual((found["records"], found["skipped"], found["formats"]), (1, 2, {"text": 1}))
+        self.assertEqual(weft_json(*train, "--on-error", "skip")["skipped"], 2)
+
+    def test_noise_is_for_plain_text(self):
+        for name, content, found in (("a.jsonl", '{"text": "a b"}\n', "jsonl"), ("a.csv", "text,label\na b,1\n", "csv"), ("a", '{"text": "a b"}\n', "jsonl")):
+            (self.folder / name).write_text(content)
+            process = weft("data", "noise", self.folder / name, "--out", self.folder / "out")
+            self.assert_fails(process, 1, f"{name}': is {found}", "expected plain text, a text a line", "write the texts alone")
+        (self.folder / "plain.de").write_text("a b\nc\n")
+        self.assertEqual(weft_json("data", "noise", self.folder / "plain.de", "--out", self.folder / "out")["lines"], 2)
+
     def test_numbers_beyond_the_format_are_said_in_plain_words(self):
         found = self.check("huge.jsonl", '{"text": "a", "label": 1e400}\n')
         self.assert_fails(found, 1, "huge.jsonl' line 1: not valid JSON: number overflow parsing '1e400'")

@@ -59,6 +59,16 @@ class TokenizeTest(Case):
         ids = found["result"][0]["input_ids"]
         self.assertEqual(weft("tokenize", BERT, "--decode", *ids).stdout, "[CLS] the loom [SEP]\n")
         self.assertEqual(weft("tokenize", BERT, "--decode", "--no-special-tokens", *ids).stdout, "the loom\n")
+        path = self.folder / "ids.txt"
+        path.write_text(" ".join(map(str, ids)) + "\n\n" + f"  {ids[1]}\t{ids[2]}\n")
+        expected = "[CLS] the loom [SEP]\n\nthe loom\n"
+        self.assertEqual(weft("tokenize", BERT, "--decode", "--file", path).stdout, expected)
+        for more in ((), ("-",)):
+            self.assertEqual(weft("tokenize", BERT, "--decode", *more, input=path.read_text()).stdout, expected)
+        self.assertEqual([entry["metadata"]["tokens"] for entry in results("tokenize", BERT, "--decode", "--file", path)], [4, 0, 2])
+        path.write_text(f"{ids[0]} the\n")
+        self.assert_fails(weft("tokenize", BERT, "--decode", "--file", path), 1, "ids.txt' line 1: expected ids with blanks between, found 'the'")
+        self.assert_fails(weft("tokenize", BERT, "--decode", "1", "--file", path), 2, "--file")
         self.assert_fails(weft("tokenize", BERT, "--decode", "the"), 2, "'the'")
         self.assert_fails(weft("tokenize", BERT, "--decode", "99999"), 1, "99999", "vocabulary")
 

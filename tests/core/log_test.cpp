@@ -143,11 +143,5 @@ TEST(MessageOutput, AReaderThatWentAwayIsNoErrorAndNoSignal) {
   MessageOutput(999).write("a descriptor that is none\n");
 }
 
-TEST_F(Log, LevelsParse) {
-  EXPECT_EQ(parse_log_level("debug"), LogLevel::kDebug);
-  test::expect_error(ErrorKind::kArgument, {"error, warning, info or debug", "'loud'"},
-                     [] { parse_log_level("loud"); });
-}
-
 }  // namespace
 }  // namespace weft

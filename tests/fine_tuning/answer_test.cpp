@@ -43,6 +43,20 @@ TEST_F(Answer, LearnsAsTransformersDoes) {
   }
 }
 
+TEST_F(Answer, CutTextsAreCounted) {
+  Json given = questions();
+  given["max_length"] = 12;
+  given["stride"] = 1;
+  const Prepared windows = prepare(make_settings(given, "test"));
+  EXPECT_EQ(windows.training.cut, 0);
+  given["truncate"] = true;
+  const Prepared cut = prepare(make_settings(given, "test"));
+  EXPECT_LT(cut.task->objective().rows(Split::kTraining).size(),
+            windows.task->objective().rows(Split::kTraining).size());
+  EXPECT_GT(cut.training.cut, 0);
+  EXPECT_GE(cut.training.left_out, cut.training.cut);
+}
+
 TEST_F(Answer, FiguresAreThoseOfThePredictions) {
   train(questions());
   Json figures;

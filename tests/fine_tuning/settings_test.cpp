@@ -3,6 +3,9 @@
 #include "weft/fine_tuning/settings.h"
 
 #include <filesystem>
+#include <string>
+#include <tuple>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -34,6 +37,7 @@ TEST(FineTuningSettings, BeginFromDefaultsOfTheirOwn) {
 TEST(FineTuningSettings, PlacesAreAbsoluteAndKeepTheirLabels) {
   Json given = least();
   given["train_data"] = {"1=a/../tata.fa", "other.fa"};
+  given["task"] = "multilabel";
   given["label_groups"] = "groups.json";
   const RunSettings settings = make_settings(given, "flags");
   const std::string here = std::filesystem::current_path().string() + "/";
@@ -72,16 +76,37 @@ TEST(FineTuningSettings, EveryTaskIsInTheTableAndNamesItsFormats) {
   EXPECT_EQ(task_names().size(), task_table().size());
   for (const TaskEntry& entry : task_table()) {
     EXPECT_TRUE(is_fine_tuning_task(entry.name));
-    check_format(entry.name, DataSettings());
+    check_data(entry.name, DataSettings());
   }
   EXPECT_FALSE(is_fine_tuning_task("lm"));
   DataSettings tables;
   tables.format = "tsv";
-  check_format("classify", tables);
+  check_data("classify", tables);
   for (const char* task : {"tag", "answer", "choose"}) {
-    test::expect_error(ErrorKind::kArgument, {"format", task, "tsv"}, [&] { check_format(task, tables); });
+    test::expect_error(ErrorKind::kArgument, {"format", task, "tsv"}, [&] { check_data(task, tables); });
   }
-  test::expect_error(ErrorKind::kArgument, {"sing"}, [&] { check_format("sing", tables); });
+  test::expect_error(ErrorKind::kArgument, {"sing"}, [&] { check_data("sing", tables); });
+}
+
+TEST(FineTuningSettings, AFieldThatATaskDoesNotReadIsRefused) {
+  const std::vector<std::tuple<std::string, std::string, Json>> wrong = {{"classify", "label_groups", "groups.json"},
+                                                                         {"embed", "both_strands", true},
+                                                                         {"tag", "null_threshold", 3.0},
+                                                                         {"classify", "stride", 4},
+                                                                         {"tag", "max_answer_length", 5},
+                                                                         {"answer", "pair_field", "second"},
+                                                                         {"choose", "text_field", "body"},
+                                                                         {"classify", "score_max", 5.0},
+                                                                         {"rerank", "stride", 0}};
+  for (const auto& [task, field, value] : wrong) {
+    Json given = least();
+    given["task"] = task;
+    given[field] = value;
+    test::expect_error(ErrorKind::kArgument, {field + " is for", "found " + task},
+                       [&] { make_settings(given, "flags"); });
+    given[field] = formats::to_json(DataSettings())[field];  // the usual value says nothing
+    make_settings(given, "flags");
+  }
 }
 
 TEST(FineTuningSettings, ARunEndsInOneWay) {

@@ -60,6 +60,22 @@ TEST_F(Tag, EveryWordCountsOnceInALongSentence) {
   EXPECT_EQ(lines[1]["tags"].size(), 1U);
 }
 
+TEST_F(Tag, ACutSentenceIsCountedAndItsOtherWordsAreOutside) {
+  std::string sentence;
+  for (int i = 0; i < 60; ++i) {
+    sentence += "loom\tB-tool\n";
+  }
+  test::write_text(folder_ / "long.conll", sentence + "\nthe\tO\n");
+  Json given = words();
+  given["eval_data"] = {(folder_ / "long.conll").string()};
+  given["max_length"] = 16;
+  given["truncate"] = true;
+  const Prepared prepared = prepare(make_settings(given, "test"));
+  EXPECT_EQ(prepared.task->objective().rows(Split::kHeldOut).size(), 2);
+  EXPECT_EQ(prepared.held_out.cut, 1);
+  EXPECT_GE(prepared.held_out.left_out, 60 - 14);
+}
+
 TEST_F(Tag, ATagThatWasNeverTrainedIsWrongAndNoError) {
   Json given = words();
   given["steps"] = 1;

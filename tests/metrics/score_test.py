@@ -3,6 +3,7 @@
 
 import gzip
 import json
+import lzma
 import os
 import pathlib
 import sys
@@ -175,6 +176,24 @@ class QuestionTest(ScoreCase):
         (self.folder / "lines.jsonl").write_text('{"answer": "a"}\n')
         self.assert_fails(self.score("wikihop", "lines.jsonl", "wikihop.json"), 1, "line 1", "'id'")
 
+    def test_predictions_come_in_any_file(self):
+        (self.folder / "gold.json").write_text(json.dumps([{"_id": "q", "answer": "a b", "supporting_facts": [["A", 0]]}, {"_id": "r", "answer": "c", "supporting_facts": [["A", 0]]}]))
+        answers = {"q": "a b", "r": "c"}
+        whole = json.dumps({"answer": answers, "sp": {name: [["A", 0]] for name in answers}}, indent=1)
+        lines = [json.dumps({"id": name, "answer": text, "sp": [["A", 0]]}) + "\n" for name, text in answers.items()]
+        texts = {"whole.json": whole, "whole": whole, "lines.jsonl": "".join(lines), "lines.JSONL": "".join(lines), "lines.ndjson": "".join(lines), "lines.json": "\n" + "".join(lines)}
+        for name, text in texts.items():
+            for packed, content in (("", text.encode()), (".gz", gzip.compress(text.encode())), ("", text.encode("utf-16"))):
+                (self.folder / (name + packed)).write_bytes(content)
+                with self.subTest(name + packed):
+                    self.assertEqual(json.loads(self.score("hotpotqa", name + packed, "gold.json", "--json").stdout)["joint_em"], 1.0)
+        for text, joint in ((whole, 1.0), ("".join(lines), 1.0), (lines[0], 0.5)):
+            process = weft("score", "hotpotqa", "-", "gold.json", "--json", cwd=self.folder, input=text)
+            self.assertEqual(json.loads(process.stdout)["joint_em"], joint, process.stderr)
+        (self.folder / "whole.json.xz").write_bytes(lzma.compress(whole.encode()))
+        self.assert_fails(self.score("hotpotqa", "whole.json.xz", "gold.json"), 1, "is compressed with xz", "xz --decompress")
+        self.assert_fails(weft("score", "hotpotqa", "-", "gold.json", cwd=self.folder, input=""), 1, "standard input")
+
     def test_mistakes_are_one_line(self):
         def fails(metric, predictions, gold, *words):
             (self.folder / "predictions.json").write_text(predictions)
@@ -184,7 +203,15 @@ class QuestionTest(ScoreCase):
         fails("hotpotqa", '{"answer": {}}', "[]", "predictions.json", "'sp'", "none")
         fails("hotpotqa", '{"answer": {}, "sp": {"q": [["A"]]}}', "[]", "question 'q'", "[title, number")
         fails("triviaqa", '{"q": 1}', "{}", "'q'", "string")
-        fails("nq", '{"predictions": []}', '{"example_id": 1, "annotations": [{"long_answer": {"start_token": -1, "end_token": -1}, "short_answers": [], "yes_no_answer": "NONE"}]}', "question 1 has no prediction")
+        gold = '{"example_id": 1, "annotations": [{"long_answer": {"start_token": -1, "end_token": -1}, "short_answers": [], "yes_no_answer": "NONE"}]}\n'
+        fails("nq", '{"predictions": []}', gold, "question 1 has no prediction")
+        page = {"example_id": 1, "long_answer": {"start_token": -1, "end_token": -1}, "long_answer_score": 0, "short_answers": [], "short_answers_score": 0, "yes_no_answer": "NONE"}
+        fails("nq", json.dumps({"predictions": [page]}), 2 * gold, "gold.json", "question '1' stands twice")
+        fails("nq", json.dumps({"predictions": [page, page | {"example_id": 2}]}), gold, "question 2 belongs to no question")
+        # What a gold file says nothing of cannot be scored; the message names the file, one of maybe many.
+        empty = {"hotpotqa": "[]", "wikihop": "[]", "nq": "", "triviaqa": '{"Data": [], "Domain": "Wikipedia", "VerifiedEval": false}'}
+        for metric, text in empty.items():
+            fails(metric, '{"answer": {}, "sp": {}}' if metric == "hotpotqa" else '{"predictions": []}' if metric == "nq" else "{}", text, "gold.json", "no question")
         self.assert_fails(self.score("sari", "hyp", "first"), 2, "--source")
 
 

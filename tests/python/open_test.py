@@ -283,6 +283,8 @@ class ErrorsTest(OpenCase):
                                    (lambda: opened.score([("a", "b", "c")]), weft.ArgumentError, "pair 1"),
                                    (lambda: weft.open(labels, dtypes="float32"), weft.WeftError, "dtypes.*dtype"),
                                    (lambda: weft.open(DECODER, max_length=8), weft.ArgumentError, "max_length is for encoders"),
+                                   (lambda: weft.open(b"m"), weft.ArgumentError, "expected the model as a str or a path of str, found b'm'"),
+                                   (lambda: weft.open(DECODER).generate("a", temperature=float("nan")), weft.ArgumentError, "temperature: expected a finite number, found nan"),
                                    (lambda: opened.embed("we", pooling="sum"), weft.ArgumentError, "pooling: ")):
             with self.subTest(words), self.assertRaisesRegex(error, words):
                 call()

@@ -49,6 +49,18 @@ class PatternTest(unittest.TestCase):
             Pattern("heads(3 * full, 2 * causal)").check(8, heads=4)
         with self.assertRaises(TypeError):
             Pattern(3)
+        with self.assertRaisesRegex(weft.PatternError, "'linear' is a mechanism and no pattern"):
+            Pattern("full | linear")
+
+    def test_numbers_and_texts_that_are_none(self):
+        window = Pattern("window(4)")
+        for call, words in ((lambda: window.statistics(8.0), "length: expected a whole number, found 8.0, a float"),
+                            (lambda: window.statistics(10**30), "length: expected a number of at most 63 bits"),
+                            (lambda: window.check(8, input=["a"]), "input: expected a whole number, found 'a'"),
+                            (lambda: window.text(8, width="a"), "width: expected a whole number"),
+                            (lambda: Pattern("full\ud800"), "the expression has half of a surrogate pair at character 4")):
+            with self.subTest(words), self.assertRaisesRegex(weft.ArgumentError, words):
+                call()
 
     def test_figures(self):
         pattern = Pattern("bigbird(block=8)")

@@ -193,6 +193,8 @@ TEST_F(FileKindTest, WhatIsNoTextIsOneError) {
       {"\x89PNG\r\n\x1A\n"s, "PNG"},
       {"%PDF-1.7\n"s, "PDF"},
       {"\x58\x02\0\0\0\0\0\0{\"layer.weight\":{\"dtype\":\"F32\"}}"s, "safetensors"},
+      {"\x58\n\0\0\0\0\0\0{\"layer.weight\":{\"dtype\":\"F32\"}}"s, "safetensors"},  // a line end in its length
+      {"\n\n\0\0\0\0\0\0{\"layer.weight\":{\"dtype\":\"F32\"}}"s, "safetensors"},
       {"RIFF\x24\x08\0\0WAVEfmt \x10\0\0\0"s, "WAV"},
       {"RIFF\x24\x08\0\0WEBPVP8 "s, "WebP"},
       {"GIF89a\x10\0\x10\0"s, "GIF"},

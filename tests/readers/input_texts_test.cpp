@@ -3,7 +3,9 @@
 #include "weft/readers/input/input_texts.h"
 #include "weft/readers/input/group_columns.h"
 
+#include <array>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -84,6 +86,55 @@ TEST_F(InputTextsTest, TablesWithATextColumnAreTables) {
   EXPECT_EQ(texts("a", "text,x\na,b\n", {.format = "csv"}), Texts{"a"});
   test::expect_error(ErrorKind::kArgument, {"a.csv", "no column 'body'", "'text'"},
                      [&] { texts("a.csv", "text,x\na,b\n", {.text_field = "body"}); });
+}
+
+TEST_F(InputTextsTest, TwoTextsAreColumnsWhereTheHeaderIsKnown) {
+  const std::string table = "sentence1\tsentence2\na\tb\n";
+  EXPECT_EQ(texts("a.tsv", table, {.pairs = true, .text_field = "sentence1", .pair_field = "sentence2"}), Texts{"a|b"});
+  EXPECT_EQ(texts("a.tsv", table, {.format = "lines", .pairs = true}), (Texts{"sentence1|sentence2", "a|b"}));
+  for (const char* header : {"sentence1\tsentence2", "Premise\tHypothesis", "text\tlabel"}) {
+    test::expect_error(ErrorKind::kArgument, {"a.tsv", "needs the field of the second text"},
+                       [&] { texts("a.tsv", std::string(header) + "\na\tb\n", {.pairs = true}); });
+  }
+  EXPECT_EQ(texts("a.tsv", "a\tb\nc\td\n", {.pairs = true}), (Texts{"a|b", "c|d"}));
+  test::expect_error(ErrorKind::kArgument, {"a.txt", "lines of text", "'b'"},
+                     [&] { texts("a.txt", "a\tb\n", {.pairs = true, .pair_field = "b"}); });
+}
+
+TEST_F(InputTextsTest, UsualNamesAreFoundInAnyCapitals) {
+  constexpr std::array<std::string_view, 1> kFirst = {"source"};
+  constexpr std::array<std::string_view, 1> kSecond = {"target"};
+  const InputTextOptions usual{.pairs = true, .usual_texts = kFirst, .usual_pairs = kSecond};
+  EXPECT_EQ(texts("a.csv", "Target,SOURCE\na,b\n", usual), Texts{"b|a"});
+  EXPECT_EQ(texts("a.jsonl", "{\"Source\": \"a\", \"target\": \"b\"}\n", usual), Texts{"a|b"});
+  EXPECT_EQ(texts("a.txt", "a\tb\n", usual), Texts{"a|b"});
+  expect_malformed("a.jsonl", "{\"Source\": \"a\"}\n", {"a.jsonl' line 1", "'target', found none"}, usual);
+  test::expect_error(ErrorKind::kArgument, {"a.csv", "no column 'target'"},
+                     [&] { texts("a.csv", "Source\na\n", usual); });
+}
+
+TEST_F(InputTextsTest, RecordsHaveIds) {
+  const auto ids = [&](const std::string& name, const std::string& content) {
+    test::write_text(folder_ / name, content);
+    InputTexts source(ByteSource::stream(folder_ / name), {.keep_ids = true});
+    std::vector<std::string> found;
+    for (InputText text; source.next(text);) {
+      found.push_back(text.id);
+    }
+    return found;
+  };
+  EXPECT_EQ(ids("a.jsonl",
+                "{\"text\": \"a\", \"ID\": 7}\n{\"text\": \"b\", \"_id\": \"x\"}\n{\"text\": \"c\", \"id\": []}\n"),
+            (Texts{"7", "x", ""}));
+  EXPECT_EQ(ids("a.csv", "_Id,text\n7,a\n"), Texts{"7"});
+  EXPECT_EQ(ids("a.csv", "text\na\n"), Texts{""});
+}
+
+TEST_F(InputTextsTest, ATableIsNoFileOfObjects) {
+  EXPECT_EQ(texts("a.json", "[{\"text\": \"a\"}]", {.format = "objects"}), Texts{"a"});
+  expect_malformed("a.csv", "text,choices\na,b\n", {"a.csv': expected JSON objects", "found a table with commas"},
+                   {.format = "objects"});
+  expect_malformed("a.txt", "prose\n", {"a.txt' line 1", "JSON"}, {.format = "objects"});
 }
 
 TEST_F(InputTextsTest, GzipIsReadAndARecordHasALimit) {

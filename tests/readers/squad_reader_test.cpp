@@ -75,6 +75,19 @@ TEST(SquadReader, AMalformedQuestionIsOne) {
   expect("7", {"'id'"});
 }
 
+TEST(SquadReader, QuestionsWithoutAnswersCanBeAsked) {
+  const test::TemporaryDirectory folder;
+  for (const char* answers : {"", R"(, "answers": [])", R"(, "answers": [{"text": "z", "answer_start": 1}])"}) {
+    test::write_text(folder / "a.json", one_question(concat(R"({"id": "x", "question": "Q")", answers, "}")));
+    SquadReader reader(folder / "a.json", {}, SquadAnswers::kLeftOut);
+    const auto questions = test::all_records(reader);
+    ASSERT_EQ(questions.size(), 3U) << answers;
+    EXPECT_EQ(questions[1].question, "Q");
+    EXPECT_TRUE(questions[0].answers.empty());
+    test::expect_malformed(opener(folder / "a.json"), {"question 'x'"}, 1, 2);
+  }
+}
+
 TEST(SquadReader, AMalformedParagraphIsOne) {
   const test::TemporaryDirectory folder;
   const std::string good =

@@ -9,6 +9,8 @@
 #include <gtest/gtest.h>
 
 #include "weft/core/error.h"
+#include "weft/requests/request_body.h"
+#include "weft/requests/search_body.h"
 #include "weft/requests/shapes/embeddings_shape.h"
 #include "weft/requests/shapes/rerank_shapes.h"
 #include "weft/requests/shapes/tei_shapes.h"
@@ -177,6 +179,19 @@ std::vector<Json> scores(const std::vector<double>& values) {
   return results;
 }
 
+TEST(Search, AQuestionIsThereAndSaysSomething) {
+  EXPECT_EQ(read_search_body({{"query", "q"}}).query, "q");
+  EXPECT_EQ(error_of([] { read_search_body(Json::object()); }), "the request has no 'query'");
+  EXPECT_EQ(error_of([] { read_search_body({{"query", ""}}); }), "'query' is empty, expected a question");
+}
+
+TEST(Parameters, NullIsNone) {
+  EXPECT_EQ(parameters_of({{"inputs", "a"}}), Json::object());
+  EXPECT_EQ(parameters_of({{"parameters", nullptr}}), Json::object());
+  EXPECT_EQ(parameters_of({{"parameters", {{"top_k", 2}}}})["top_k"], 2);
+  EXPECT_EQ(error_of([] { parameters_of({{"parameters", "a"}}); }), "'parameters' must be an object, found string");
+}
+
 TEST(Rerank, BothShapesAreSorted) {
   const RerankBody texts =
       read_rerank_body({{"query", "q"}, {"texts", {"a", "b", "c"}}, {"return_text", true}, {"raw_scores", true}});
@@ -204,7 +219,8 @@ TEST(Rerank, WhatIsNeitherShape) {
         R"({"query": "q", "texts": ["a"], "documents": ["b"]})", R"({"query": "q", "documents": [{"text": 1}]})",
         R"({"query": "q", "documents": [{"text": "a", "title": "b"}]})",
         R"({"query": "q", "documents": ["a"], "top_n": 0})",
-        R"({"query": "q", "documents": ["a"], "max_tokens_per_doc": 9})", R"({"query": null, "texts": ["a"]})"}) {
+        R"({"query": "q", "documents": ["a"], "max_tokens_per_doc": 9})", R"({"query": null, "texts": ["a"]})",
+        R"({"query": "", "texts": ["a"]})", R"({"query": "", "documents": ["a"]})"}) {
     EXPECT_THROW(read_rerank_body(Json::parse(body)), Error) << body;
   }
   EXPECT_THROW(read_documents_body({{"query", "q"}, {"texts", {"a"}}}), Error);

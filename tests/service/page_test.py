@@ -108,6 +108,9 @@ class PageTest(Case):
         cost = weft_json("pattern", "cost", expression, "--length", "96", "--input", "0,7", "--heads", "2", "--layers", "3", "--width", "128", "--feed-forward", "512")
         for side in ("sparse", "dense"):
             self.assertEqual(found["cost"][side]["inference"]["total"]["flops"], cost[side]["inference"]["total"]["flops"])
+        status, found, _ = server.ask("POST", "/v1/pattern", {"expression": "linear", "length": 16})
+        self.assertEqual(status, 400)
+        self.assertIn("'linear' is a mechanism and no pattern, so that it has no graph", found["error"])
         status, found, _ = server.ask("POST", "/v1/pattern", {"expression": "star", "length": 64, "figures": False})
         self.assertEqual((status, list(found)), (200, ["expression", "expanded", "picture"]))
         self.assertEqual(found["expanded"], "ring(2) | global(1)")

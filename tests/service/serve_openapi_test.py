@@ -48,7 +48,7 @@ REQUESTS = {
     "search": ({"query": "who weaves?"}, {"query": "loom", "by": "words", "top_k": 1}),
 }
 # The same for paths where others of that name take less.
-DOCUMENTS = ({"query": "who?", "documents": [TEXT, {"text": "hello"}], "top_n": 1, "return_documents": True, "model": "ranker"}, {"query": "", "documents": [""], "top_n": None})
+DOCUMENTS = ({"query": "who?", "documents": [TEXT, {"text": "hello"}], "top_n": 1, "return_documents": True, "model": "ranker"}, {"query": "who", "documents": [""], "top_n": None})
 # Attention of models that read one text, and of those that read a source and a target.
 ONE_TEXT = ({"inputs": TEXT}, {"inputs": TEXT, "parameters": {"layers": [1], "top": 2}})
 SOURCE_AND_TARGET = ({"inputs": {"text": "a man", "text_pair": "the loom"}}, {"inputs": {"text": "a", "text_pair": "b"}, "parameters": {"heads": [1]}})

@@ -436,6 +436,12 @@ class ServeTest(Case):
         model = make_marian(self.folder / "marian")
         self.assert_fails(weft("serve", model, model), 2, "two models", "NAME=DIR")
         self.assert_fails(weft("serve", f"a b={model}"), 2, "'a b=", "letters")
+        named = model.rename(self.folder / "lr=0.1")  # whose '=' gives no name
+        self.assert_fails(weft("serve", named.name, cwd=self.folder), 2, "the model 'lr=0.1' has no name for a path", "NAME=DIR")
+        (self.folder / "k=v.weft").write_text("")
+        self.assert_fails(weft("serve", f"m={named}", "--index", "k=v.weft", cwd=self.folder), 2, "the store 'k=v.weft' has no name", "NAME=STORE")
+        self.assert_fails(weft("serve", "s=k=v.weft", cwd=self.folder), 1, "'k=v.weft': is a file, expected a directory", "--index STORE")
+        model = named.rename(model)
         self.assert_fails(weft("serve", model, "--port", "65536"), 2, "--port")
         self.assert_fails(weft("serve", model, "--address", "localhost"), 1, "'localhost'", "127.0.0.1")
         self.assert_fails(weft("serve", model, "--api-key-file", "/nonexistent"), 1, "/nonexistent")

@@ -73,6 +73,22 @@ TEST(CorpusReader, NamesOrCountsWhatIsMalformed) {
   EXPECT_EQ(reader.report().skipped, 1);
 }
 
+TEST(CorpusReader, NamesOrCountsFilesThatHoldNoText) {
+  using namespace std::string_literals;
+  const test::TemporaryDirectory directory;
+  write_file_atomically(directory.path() / "a.png", "\x89PNG\r\n\x1A\n");
+  write_file_atomically(directory.path() / "b.txt", "text");
+  write_file_atomically(directory.path() / "c.xz", "\xFD\x37zXZ\0"s);
+  test::expect_error(ErrorKind::kFormat, {"a.png", "PNG"}, [&] { read_all({directory.path()}); });
+  CorpusReader reader({directory.path()}, {.skip_malformed = true});
+  CorpusText text;
+  ASSERT_TRUE(reader.next(text));
+  EXPECT_EQ(text.id, "b.txt");
+  EXPECT_FALSE(reader.next(text));
+  EXPECT_EQ(reader.report().skipped, 2);
+  EXPECT_NE(reader.report().first_skipped.find("a.png"), std::string::npos);
+}
+
 TEST(CutPassages, AreWholeSentencesThatFit) {
   const std::string text = "One two. Three four! Five \xC3\xA9\xC3\xA9.  \n Six.";
   const auto parts = [&](std::int64_t length) {

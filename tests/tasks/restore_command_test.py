@@ -41,7 +41,8 @@ class RestoreCommandTest(Case):
         # What is between words stays; marks and capitals of the text give way to the model's.
         process = weft("restore", "--model", model, input="WE saw\n\"ada\" said... the loom;\n\ndoes it Weave!")
         self.assertEqual(process.stdout, "We saw\n\"Ada,\" said the loom.\n\nDoes it weave?\n", process.stderr)
-        self.assertEqual(weft("restore", "-", "--model", model, input=BARE).stdout, RESTORED + "\n")
+        for end in ("", "\n", "\n\n"):  # a line end of the file is the last one
+            self.assertEqual(weft("restore", "-", "--model", model, input=BARE + end).stdout, RESTORED + (end or "\n"))
         process = weft("restore", "we saw\u00a0ada said\u2003the loom", "--model", model)
         self.assertEqual(process.stdout, "We saw\u00a0Ada, said\u2003the loom.\n", process.stderr)
         # The shipped model is looked for in WEFT_MODELS.

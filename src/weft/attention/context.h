@@ -13,10 +13,19 @@
 
 namespace weft::attention {
 
-/// What a mechanism decided in one layer's call by comparing numbers. A call that is computed again has other last bits
-/// and could decide otherwise: whoever repeats a call gives it the object that the first one filled in.
+/// What a mechanism decided by comparing numbers, such as which rows belong together. The mechanism that made it knows
+/// its type.
+struct MechanismChoice {
+  MechanismChoice() = default;
+  MechanismChoice(const MechanismChoice&) = default;
+  MechanismChoice& operator=(const MechanismChoice&) = default;
+  virtual ~MechanismChoice() = default;
+};
+
+/// The choice of one layer's call. A call that is computed again has other last bits and could decide otherwise:
+/// whoever repeats a call gives it the object that the first one filled in.
 struct AttentionChoices {
-  at::Tensor buckets;  ///< of `lsh`, int64 [B, H, rounds, K]; undefined before the first call
+  std::shared_ptr<const MechanismChoice> made = {};  ///< null before the first call, and where there is none to make
 };
 
 /// Is shown the calls of a pass; see profile/attention_observer.h.

@@ -14,6 +14,7 @@
 #include <c10/core/impl/LocalDispatchKeySet.h>
 #include <torch/types.h>
 
+#include "weft/attention/accumulation.h"
 #include "weft/core/error.h"
 #include "weft/kernels/dropout.h"
 
@@ -180,7 +181,7 @@ at::Tensor with_global_rows(const at::Tensor& output, const at::Tensor& hidden_s
                             const AttentionOptions& options) {
   check_shapes(output, hidden_states, rows.size(), projection, options);
   const c10::impl::ExcludeDispatchKeyGuard no_autocast(c10::autocast_dispatch_keyset);
-  const at::ScalarType dtype = hidden_states.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
+  const at::ScalarType dtype = accumulation_type(hidden_states);
   const Inputs inputs{hidden_states,
                       options.key_keep,
                       {convert(projection.query, dtype), convert(projection.key, dtype),

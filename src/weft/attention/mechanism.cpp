@@ -32,6 +32,13 @@ at::Tensor AttentionImpl::weights(const at::Tensor& query, const at::Tensor& key
   return pieces.size() == 1 ? pieces.front() : at::cat(pieces, -1);
 }
 
+DropoutOfCall AttentionImpl::dropout_of(const AttentionContext& context) const {
+  if (!is_training() || site_.dropout <= 0 || context.without_dropout) {
+    return {};
+  }
+  return {site_.dropout, context.seed.derived(static_cast<std::uint64_t>(site_.layer))};
+}
+
 std::unique_ptr<AttentionState> AttentionImpl::initial_state() const {
   return std::make_unique<KeysAndValues>(site_.layer);
 }

@@ -16,6 +16,12 @@
 
 namespace weft::attention {
 
+/// Dropout on the probabilities of one call of a layer.
+struct DropoutOfCall {
+  double probability = 0;  ///< 0: nothing is dropped out
+  DropoutSeed seed;        ///< made of that of the call, for this layer; unused where nothing is dropped out
+};
+
 class AttentionImpl : public torch::nn::Module {
  public:
   /// `spec` as at_site() gives it.
@@ -50,6 +56,10 @@ class AttentionImpl : public torch::nn::Module {
   const MechanismSite& site() const noexcept { return site_; }
   /// Its canonical string, `causal &` included.
   const std::string& description() const noexcept { return spec_.description; }
+
+ protected:
+  /// That of the site in training mode, unless `context` says that nothing is dropped out.
+  DropoutOfCall dropout_of(const AttentionContext& context) const;
 
  private:
   MechanismSpec spec_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Small things that all paths do to tensors: dtypes of sums and products, shared key heads, padding.
+// Small things that all paths do to tensors: dtypes of products, shared key heads, padding.
 #pragma once
 
 #include <algorithm>
@@ -13,16 +13,12 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/repeat_interleave.h>
 
+#include "weft/attention/accumulation.h"
 #include "weft/core/cpu.h"
 
 namespace weft::attention {
 
 inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-/// The dtype that sums are kept in: float64 for float64, else float32.
-inline at::ScalarType accumulation_type(const at::Tensor& tensor) {
-  return tensor.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
-}
 
 /// The dtype that LibTorch's fused CPU attention is given. Half types are multiplied in float32 where the processor is
 /// slow at them: rounded storage around float32 products.

@@ -52,12 +52,6 @@ std::atomic<int> chosen_level{-1};
 
 }  // namespace
 
-LogLevel parse_log_level(std::string_view text) {
-  const auto found = std::find(std::begin(kNames), std::end(kNames), text);
-  require(found != std::end(kNames), "the log level must be error, warning, info or debug, found ", Quoted(text));
-  return static_cast<LogLevel>(found - std::begin(kNames));
-}
-
 LogLevel log_level() {
   const int chosen = chosen_level.load(std::memory_order_relaxed);
   if (chosen >= 0) {

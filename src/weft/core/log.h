@@ -13,9 +13,6 @@ namespace weft {
 /// From what is always printed to what only a developer wants.
 enum class LogLevel { kError, kWarning, kInfo, kDebug };
 
-/// The level named by `text`; anything else is a kArgument error.
-LogLevel parse_log_level(std::string_view text);
-
 /// What is printed: set_log_level's value, else WEFT_LOG's (an unknown word counts as warning, and says so once).
 LogLevel log_level();
 /// Wins over WEFT_LOG from now on, for the whole process.

@@ -2,12 +2,11 @@
 // Where a stream begins, and batches from streams.
 #include "weft/data/stream_sampler.h"
 
-#include <ATen/ops/empty.h>
-
 #include <algorithm>
 
 #include "weft/core/error.h"
 #include "weft/core/random.h"
+#include "weft/data/window_sampler.h"
 
 namespace weft::data {
 namespace {
@@ -15,17 +14,12 @@ namespace {
 // "stream" and "turns" in ASCII: the two draws of an epoch are independent.
 constexpr std::uint64_t kStreamStart = 0x73747265616D;
 constexpr std::uint64_t kStreamOrder = 0x7475726E73;
-constexpr std::int64_t kMostRowsOfAStep = std::int64_t{1} << 31;
 
 }  // namespace
 
 StreamSampler::StreamSampler(std::shared_ptr<const TokenSource> source, const SamplerOptions& options)
     : source_(std::move(source)), options_(options) {
-  require(options.context >= 1 && options.batch_size >= 1 && options.parts >= 1 && options.lookahead >= 0,
-          "a sampler needs context, batch_size and parts of at least 1, found ", options.context, ", ",
-          options.batch_size, ", ", options.parts);
-  require(options.parts <= kMostRowsOfAStep / options.batch_size, "a step has batch_size ", options.batch_size,
-          " times ", options.parts, " rows, at most ", kMostRowsOfAStep, " are allowed");
+  check_sampler(options, "rows");
   const std::int64_t rows = options.parts * options.batch_size;
   const std::int64_t usable = source_->size() - options.lookahead;
   require(usable / options.context >= rows, "context: each of the ", rows,
@@ -41,7 +35,7 @@ StreamSampler::StreamSampler(std::shared_ptr<const TokenSource> source, const Sa
 }
 
 std::int64_t StreamSampler::segment(std::int64_t step, std::int64_t part, std::int64_t row) const {
-  require(step >= 0 && step < (std::int64_t{1} << 31), "a step must be 0 to 2^31 - 1, found ", step);
+  check_step(step);
   const std::int64_t turn = step / segments_;
   const auto epoch = static_cast<std::uint64_t>(turn / turns_);
   const auto start = static_cast<std::int64_t>(
@@ -54,13 +48,7 @@ std::int64_t StreamSampler::segment(std::int64_t step, std::int64_t part, std::i
 }
 
 at::Tensor StreamSampler::tokens(std::int64_t step, std::int64_t part) const {
-  const std::int64_t length = options_.context + options_.lookahead;
-  at::Tensor result = at::empty({options_.batch_size, length}, at::kLong);
-  auto* ids = result.mutable_data_ptr<std::int64_t>();
-  for (std::int64_t row = 0; row < options_.batch_size; ++row) {
-    source_->read(segment(step, part, row), {ids + row * length, static_cast<std::size_t>(length)});
-  }
-  return result;
+  return rows_at(*source_, options_, [&](std::int64_t row) { return segment(step, part, row); });
 }
 
 }  // namespace weft::data

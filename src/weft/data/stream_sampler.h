@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <memory>
 
+#include "weft/data/sampler_options.h"
 #include "weft/data/token_source.h"
-#include "weft/data/window_sampler.h"
 
 namespace weft::data {
 

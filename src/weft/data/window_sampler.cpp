@@ -4,8 +4,6 @@
 
 #include <bit>
 
-#include <ATen/ops/empty.h>
-
 #include "weft/core/error.h"
 #include "weft/core/random.h"
 
@@ -16,18 +14,11 @@ namespace {
 constexpr std::uint64_t kOrderStream = 0x6F72646572;
 constexpr std::uint64_t kOffsetStream = 0x6F6666736574;
 
-constexpr std::int64_t kMostWindows = std::int64_t{1} << 31;  // of a step
-
 }  // namespace
 
 WindowSampler::WindowSampler(std::shared_ptr<const TokenSource> source, const SamplerOptions& options)
     : source_(std::move(source)), options_(options) {
-  require(options.context >= 1 && options.batch_size >= 1 && options.parts >= 1 && options.lookahead >= 0,
-          "a sampler needs context, batch_size and parts of at least 1, found ", options.context, ", ",
-          options.batch_size, ", ", options.parts);
-  // Windows are numbered from the beginning of the training on, in 63 bits.
-  require(options.parts <= kMostWindows / options.batch_size, "a step has batch_size ", options.batch_size, " times ",
-          options.parts, " windows, at most ", kMostWindows, " are allowed");
+  check_sampler(options, "windows");
   const std::int64_t usable = source_->size() - options.lookahead;
   require(usable >= options.context, "context: the text must hold at least ", options.context, " + ", options.lookahead,
           " tokens, found ", source_->size());
@@ -44,7 +35,7 @@ WindowSampler::WindowSampler(std::shared_ptr<const TokenSource> source, const Sa
 }
 
 std::int64_t WindowSampler::window(std::int64_t step, std::int64_t part, std::int64_t row) const {
-  require(step >= 0 && step < (std::int64_t{1} << 31), "a step must be 0 to 2^31 - 1, found ", step);
+  check_step(step);
   // Rows since training began; every windows_ of them are an epoch, with a start and an order of its own.
   const std::int64_t number = (step * options_.parts + part) * options_.batch_size + row;
   const auto epoch = static_cast<std::uint64_t>(number / windows_);
@@ -57,13 +48,7 @@ std::int64_t WindowSampler::window(std::int64_t step, std::int64_t part, std::in
 }
 
 at::Tensor WindowSampler::tokens(std::int64_t step, std::int64_t part) const {
-  const std::int64_t length = options_.context + options_.lookahead;
-  at::Tensor result = at::empty({options_.batch_size, length}, at::kLong);
-  auto* ids = result.mutable_data_ptr<std::int64_t>();
-  for (std::int64_t row = 0; row < options_.batch_size; ++row) {
-    source_->read(window(step, part, row), {ids + row * length, static_cast<std::size_t>(length)});
-  }
-  return result;
+  return rows_at(*source_, options_, [&](std::int64_t row) { return window(step, part, row); });
 }
 
 Batch causal_batch(const at::Tensor& tokens) {

@@ -8,20 +8,10 @@
 #include <memory>
 
 #include "weft/data/batch.h"
+#include "weft/data/sampler_options.h"
 #include "weft/data/token_source.h"
 
 namespace weft::data {
-
-/// The shape of a step and the seed of its order.
-struct SamplerOptions {
-  std::int64_t context = 0;     ///< tokens a row
-  std::int64_t batch_size = 1;  ///< rows a batch
-  std::int64_t parts = 1;       ///< batches a step (gradient accumulation)
-  std::int64_t lookahead = 1;   ///< tokens after the window that labels need: 1 for a decoder, 0 for an encoder
-  std::uint64_t seed = 0;
-  std::int64_t stream = 0;  ///< StreamSampler: tokens that a row reads without a break; 0: as many as the text allows
-  bool items = false;       ///< the source is items of context + lookahead tokens each, and a window is one of them
-};
 
 /// Cuts a source into windows and says which of them a row of a batch shows.
 class WindowSampler {

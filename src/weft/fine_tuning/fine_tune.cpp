@@ -10,6 +10,7 @@
 #include "weft/checkpoint/encoder_directory.h"
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
+#include "weft/fine_tuning/run_length.h"
 #include "weft/fine_tuning/scoring.h"
 #include "weft/tasks/embedding/sentence_limits.h"
 #include "weft/training/processes/process_group.h"
@@ -124,23 +125,10 @@ Prepared prepare_from(const fs::path& directory, const RunSettings& settings) {
   prepared.task->learn_from(std::move(teacher));
   prepared.epoch_steps = prepared.task->steps_of(1);
   if (settings.task.epochs > 0) {
-    const std::int64_t steps = prepared.task->steps_of(settings.task.epochs);
-    require(settings.trainer.steps == 0 || settings.trainer.steps == steps, "epochs ", settings.task.epochs, " makes ",
-            steps, " steps with these data, but steps is ", settings.trainer.steps, "; give only one of them");
-    prepared.settings.trainer.steps = steps;
+    set_steps(prepared.settings.trainer, settings.task.epochs, prepared.task->steps_of(settings.task.epochs));
   }
   check_config(prepared.settings.trainer, "training");
   return prepared;
-}
-
-// A run's own training.json says both how many epochs it has and how many steps these are. What is given anew decides.
-void choose_length(RunSettings& settings, const Json& given) {
-  if (given.contains("steps") && !given.contains("epochs")) {
-    settings.task.epochs = 0;
-  } else if (settings.task.epochs > 0 && !given.contains("steps")) {
-    settings.trainer.steps = 0;
-    settings.trainer.minutes = given.contains("epochs") && !given.contains("minutes") ? 0 : settings.trainer.minutes;
-  }
 }
 
 }  // namespace
@@ -162,8 +150,8 @@ Prepared prepare_resumption(const fs::path& run, const Json& given) {
   settings.data = training::resumed_settings<DataSettings>(stands, rest, kChangeable, where);
   settings.retrieval = training::resumed_settings<RetrievalConfig>(stands, rest, kChangeable, where);
   settings.distillation = training::resumed_distillation(stands, rest, where);
-  require(rest.empty(), "no field of this task is called '", rest.empty() ? "" : rest.begin().key(), "'");
-  choose_length(settings, given);
+  training::require_all_taken(rest);
+  choose_length(settings.task.epochs, settings.trainer, given);
   return prepare_from(training::checkpoint_to_resume(directory).path, settings);
 }
 

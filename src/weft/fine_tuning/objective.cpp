@@ -25,6 +25,7 @@
 #include "weft/fine_tuning/retrieval/embed_objective.h"
 #include "weft/fine_tuning/retrieval/rerank_objective.h"
 #include "weft/fine_tuning/review.h"
+#include "weft/tasks/task_run.h"
 
 namespace weft::fine_tuning {
 namespace {
@@ -95,11 +96,17 @@ void Objective::add_rows(Split split, std::span<const tasks::Document> documents
   for (std::size_t i = 0; i < rows.size(); ++i) {
     left_out = std::max(i % readings == 0 ? 0 : left_out, rows[i].left_out);
     if ((i + 1) % readings == 0) {
-      summary.cut += left_out > 0 ? 1 : 0;
-      summary.left_out += left_out;
+      summary.note_cut(left_out);
     }
     add_window(split, rows[i].windows.front());
   }
+}
+
+tasks::LengthRule Objective::window_rule(text::Truncation side) const {
+  tasks::RunOptions run;
+  run.truncate = setup_.data.truncate;
+  run.stride = setup_.data.stride;
+  return tasks::windowed_texts(setup_.model, run, side);
 }
 
 void Objective::keep(const tasks::WindowOutput& output, std::int64_t /*example*/, std::span<double> numbers) const {
@@ -187,7 +194,7 @@ std::span<const TaskEntry> task_table() {
 }
 
 std::unique_ptr<Objective> make_objective(Setup setup) {
-  check_format(setup.task.task, setup.data);
+  check_data(setup.task.task, setup.data);
   for (const TaskEntry& entry : task_table()) {
     if (entry.name == setup.task.task) {
       return entry.make(std::move(setup));

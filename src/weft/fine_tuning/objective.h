@@ -48,6 +48,12 @@ struct ReadSummary {
   std::int64_t examples = 0;  ///< records of the split: without those of other folds and those that are skipped
   std::int64_t cut = 0;       ///< texts that were longer than the model, with --truncate
   std::int64_t left_out = 0;  ///< tokens of theirs
+
+  /// A text that is an example now, of which so many tokens were cut.
+  void note_cut(std::int64_t tokens) {
+    cut += tokens > 0 ? 1 : 0;
+    left_out += tokens;
+  }
 };
 
 /// What is to be said of held-out examples besides their figures.
@@ -185,6 +191,9 @@ class Objective {
   /// the text.
   void add_rows(Split split, std::span<const tasks::Document> documents, ReadSummary& summary,
                 std::size_t readings = 1);
+  /// How a text becomes windows, for tasks that read a longer one in several: data.stride, or one window with
+  /// data.truncate, whose tokens that are left out go to ReadSummary::note_cut(). `side`: what may be cut.
+  tasks::LengthRule window_rule(text::Truncation side) const;
   /// A window that is tokenised already as one row, of which the tokens at `globals`, ascending, are global.
   void add_window(Split split, const text::Encoding& window, std::span<const std::int64_t> globals = {}) {
     tasks::take_note(setup_.model, window, "an example");

@@ -28,6 +28,29 @@ const TaskEntry* find_task(std::string_view name) {
   return found == table.end() ? nullptr : &*found;
 }
 
+struct FieldOfTasks {
+  std::string_view field;
+  std::string_view tasks;
+};
+
+constexpr std::string_view kWithFields = "classify multilabel embed rerank";
+constexpr std::array<FieldOfTasks, 11> kFieldsOfTasks = {{{"text_field", kWithFields},
+                                                          {"pair_field", kWithFields},
+                                                          {"label_field", kWithFields},
+                                                          {"header", kWithFields},
+                                                          {"negative_field", "embed rerank"},
+                                                          {"score_max", "embed rerank"},
+                                                          {"label_groups", "multilabel"},
+                                                          {"both_strands", "multilabel"},
+                                                          {"stride", "tag answer nq triviaqa"},
+                                                          {"max_answer_length", "answer hotpotqa nq triviaqa"},
+                                                          {"null_threshold", "answer"}}};
+
+// Whether one of the words is `word`.
+bool holds_word(std::string_view words, std::string_view word) {
+  return concat(" ", words, " ").find(concat(" ", word, " ")) != std::string::npos;
+}
+
 void make_paths_absolute(std::vector<std::string>& words) {
   for (std::string& word : words) {
     const DataPath parsed = parse_data_path(word);
@@ -46,7 +69,7 @@ void check_settings(const RunSettings& settings, std::string_view where) {
   require(by_steps != (settings.trainer.minutes > 0), where,
           ": one of epochs, steps and minutes must be above 0, found epochs ", task.epochs, ", steps ",
           settings.trainer.steps, " and minutes ", settings.trainer.minutes);
-  check_format(task.task, settings.data);
+  check_data(task.task, settings.data);
   check_folds(settings.data, where);
   check_config(settings.retrieval, task.task, where);
   require(!is_retrieval_task(task.task) || !distills(settings.distillation), where,
@@ -71,13 +94,18 @@ std::vector<std::string_view> task_names() {
 
 bool is_fine_tuning_task(std::string_view task) { return find_task(task) != nullptr; }
 
-void check_format(std::string_view task, const DataSettings& data) {
+void check_data(std::string_view task, const DataSettings& data) {
   const TaskEntry* found = find_task(task);
-  const std::string known = found == nullptr ? "" : concat(" ", found->formats, " ");
-  require(known.find(" " + data.format + " ") != std::string::npos, "format must be one of", known, "for ",
-          option("task"), " ", task, ", found ", data.format);
-  require(!data.both_strands || task == "multilabel", "both_strands is for ", option("task"), " multilabel, found ",
-          task, "; leave it out");
+  const std::string_view known = found == nullptr ? "" : found->formats;
+  require(holds_word(known, data.format), "format must be one of ", known, " for ", option("task"), " ", task,
+          ", found ", data.format);
+  const Json usual = formats::to_json(DataSettings());
+  const Json given = formats::to_json(data);
+  for (const auto& [field, tasks] : kFieldsOfTasks) {
+    const std::string name(field);
+    require(holds_word(tasks, task) || given.at(name) == usual.at(name), name, " is for ", option("task"), " ", tasks,
+            ", found ", task, "; leave it out");
+  }
 }
 
 void check_folds(const DataSettings& data, std::string_view where) {

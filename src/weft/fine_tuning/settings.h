@@ -164,9 +164,9 @@ struct RunSettings {
 
 /// Whether `task` is one of those here; lm and mlm are the training room's.
 bool is_fine_tuning_task(std::string_view task);
-/// Errors: kArgument for a format that `task` does not read, naming those it does, and for both_strands of a task that
-/// knows no strands.
-void check_format(std::string_view task, const DataSettings& data);
+/// Errors: kArgument for a format that `task` does not read, and for another value than the usual one of a field that
+/// `task` does not read; both name what does.
+void check_data(std::string_view task, const DataSettings& data);
 
 /// Errors: kArgument naming `where` for a fold that is none of the folds.
 void check_folds(const DataSettings& data, std::string_view where);

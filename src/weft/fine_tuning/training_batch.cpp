@@ -49,6 +49,10 @@ at::Tensor kept_tokens(const models::EncoderInput& input) {
   return input.attention_mask.defined() ? input.attention_mask.flatten(0, -2).ne(0) : at::Tensor();
 }
 
+at::Tensor among_kept(const at::Tensor& logits, const at::Tensor& keep) {
+  return keep.defined() ? logits.to(at::kFloat).masked_fill(keep.logical_not(), kNever) : logits;
+}
+
 std::vector<text::DrawnTokens> draw_anew(std::vector<TokenRow>& rows, const text::SubwordSampler& sampler,
                                          const data::RowDraws& draws, std::int64_t longest) {
   const auto fits = [longest](std::size_t tokens) { return static_cast<std::int64_t>(tokens) <= longest; };

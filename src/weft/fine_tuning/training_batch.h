@@ -24,6 +24,13 @@ struct TrainingBatch {
 /// Which tokens are no padding: bool [rows, tokens], the choices of a question as rows; undefined where all are.
 at::Tensor kept_tokens(const models::EncoderInput& input);
 
+/// The logit of a place that cannot be chosen: no softmax sees it.
+inline constexpr double kNever = -1e30;
+
+/// `logits` [rows, tokens] as float32 with kNever where `keep` of kept_tokens() has padding; without padding as they
+/// are.
+at::Tensor among_kept(const at::Tensor& logits, const at::Tensor& keep);
+
 /// Draws every row anew, and says where its tokens went. No text is lost: a row of which eight draws are longer than
 /// `longest` tokens stays as it is.
 std::vector<text::DrawnTokens> draw_anew(std::vector<TokenRow>& rows, const text::SubwordSampler& sampler,

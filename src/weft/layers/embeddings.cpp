@@ -13,6 +13,7 @@
 #include <cmath>
 #include <utility>
 
+#include "weft/attention/accumulation.h"
 #include "weft/attention/sinusoids.h"
 #include "weft/layers/dropout.h"
 
@@ -27,7 +28,7 @@ at::Tensor without_masked(const at::Tensor& rows, const EmbeddingsInput& input, 
   constexpr double kLeftInTraining = 1 - 0.15 * 0.8;
   constexpr double kLeast = 1e-6;  // where nothing is left, the rows are 0 in any case
   const at::Tensor masked = input.ids.eq(id);
-  const at::ScalarType exact = rows.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
+  const at::ScalarType exact = attention::accumulation_type(rows);
   const at::Tensor lengths =
       input.keep.defined() ? input.keep.sum(1).clamp_min(1) : at::full_like(masked.sum(1), rows.size(1));
   const at::Tensor left = masked.sum(1).to(exact).div(lengths).neg().add(1).clamp_min(kLeast);

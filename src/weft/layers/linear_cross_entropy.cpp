@@ -15,10 +15,12 @@
 #include <algorithm>
 #include <utility>
 
+#include "weft/attention/accumulation.h"
 #include "weft/attention/backends/host_memory.h"
 #include "weft/attention/devices/placed.h"
 #include "weft/core/error.h"
 #include "weft/layers/cross_entropy/score_chunk.h"
+#include "weft/layers/cross_entropy/scores_by_chunks.h"
 #include "weft/layers/host/row_kernels.h"
 #include "weft/layers/precision.h"
 #include "weft/layers/soft_targets.h"
@@ -95,7 +97,7 @@ struct Plan {
 };
 
 Gradients make_gradients(const at::Tensor& hidden, const HeadWeights& head, Plan plan) {
-  const at::TensorOptions sums = hidden.options().dtype(sum_dtype(hidden));
+  const at::TensorOptions sums = hidden.options().dtype(attention::accumulation_type(hidden));
   Gradients gradients;
   gradients.hidden = plan.hidden ? at::empty_like(hidden) : at::Tensor();
   // The first chunk writes them, the others add.
@@ -117,7 +119,7 @@ struct LossFunction : torch::autograd::Function<LossFunction> {
     const at::ScalarType dtype = product_dtype(hidden);
     const WithoutAutocast plain;
     LossHead head = prepare_head({weight, bias}, hidden, dtype);
-    const at::ScalarType sums = sum_dtype(hidden);
+    const at::ScalarType sums = attention::accumulation_type(hidden);
     const bool is_quick = takes_few_passes(hidden, plan.smoothing, plan.teacher != nullptr, false);
     if (is_quick) {
       head = with_wide_bias(std::move(head), weight.size(0), hidden.options().dtype(sums));
@@ -228,7 +230,7 @@ at::Tensor distilled_cross_entropy(const Labelled& rows, const HeadWeights& head
 at::Tensor soft_cross_entropy(const at::Tensor& logits, const at::Tensor& teacher, double temperature) {
   require(logits.dim() == 2 && logits.sizes() == teacher.sizes(), "distill: the teacher has scores ", teacher.sizes(),
           ", the student ", logits.sizes());
-  const at::ScalarType sums = sum_dtype(logits);
+  const at::ScalarType sums = attention::accumulation_type(logits);
   const at::Tensor told = at::log_softmax(teacher.detach().to(sums).div(temperature), 1);
   const at::Tensor own = at::log_softmax(logits.to(sums).div(temperature), 1);
   const auto rows = static_cast<double>(std::max<std::int64_t>(logits.size(0), 1));
@@ -243,21 +245,16 @@ LabelScores linear_cross_entropy_each(const at::Tensor& hidden, const HeadWeight
   const at::ScalarType dtype = product_dtype(hidden);
   const WithoutAutocast plain;
   const LossHead prepared = prepare_head(head, hidden, dtype);
-  const at::ScalarType sums = sum_dtype(hidden);
-  const LabelScores scores{at::zeros(labels.sizes(), hidden.options().dtype(sums)),
-                           at::zeros(labels.sizes(), hidden.options().dtype(at::kBool))};
-  const at::Tensor rows = labels.ne(kIgnoredLabel).nonzero().squeeze(1);
-  const std::int64_t step = chunk_size(rows, chunk, head.outputs());
-  for (std::int64_t begin = 0; begin < rows.size(0); begin += step) {
-    const at::Tensor chosen = rows.narrow(0, begin, std::min(step, rows.size(0) - begin));
-    const ScoreChunk part =
-        score_chunk(hidden.index_select(0, chosen), prepared, head.outputs(), labels.index_select(0, chosen));
+  const at::ScalarType sums = attention::accumulation_type(hidden);
+  const auto scores_of = [&](const Labelled& some) {
+    const ScoreChunk part = score_chunk(some.hidden, prepared, head.outputs(), some.labels);
     const at::Tensor logits = logits_of(part, prepared, sums);
     const at::Tensor log_sum = logits.logsumexp(1, true);
-    scores.nats.index_copy_(0, chosen, log_sum.sub_(logits.gather(1, part.targets)).squeeze(1));
-    scores.hits.index_copy_(0, chosen, logits.argmax(1, true).eq(part.targets).squeeze(1));
-  }
-  return scores;
+    return LabelScores{log_sum.sub_(logits.gather(1, part.targets)).squeeze(1),
+                       logits.argmax(1, true).eq(part.targets).squeeze(1)};
+  };
+  const at::Tensor rows = labelled_rows(labels);
+  return scores_by_chunks(hidden, labels, rows, chunk_size(rows, chunk, head.outputs()), scores_of);
 }
 
 }  // namespace weft::layers

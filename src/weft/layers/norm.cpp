@@ -10,6 +10,7 @@
 #include <c10/core/GradMode.h>
 #include <torch/csrc/autograd/custom_function.h>
 
+#include "weft/attention/accumulation.h"
 #include "weft/attention/backends/host_memory.h"
 #include "weft/attention/thread_pool.h"
 #include "weft/kernels/norm/row_norm.h"
@@ -22,14 +23,12 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-at::ScalarType sum_type(const at::Tensor& x) { return x.scalar_type() == at::kDouble ? at::kDouble : at::kFloat; }
-
 // y = n w for n = x r, r = 1 / sqrt(mean(x^2) + epsilon). Backwards, with g = dy w: dw = sum dy n over the rows, and
 // dx = r (g - n mean(g n)).
 struct RmsFunction : torch::autograd::Function<RmsFunction> {
   static at::Tensor forward(AutogradContext* context, const at::Tensor& x, const at::Tensor& weight, double epsilon) {
     const WithoutAutocast plain;
-    const at::Tensor rows = x.to(sum_type(x));
+    const at::Tensor rows = attention::at_least_float(x);
     const at::Tensor scale = rows.square().mean(-1, true).add_(epsilon).rsqrt_();
     context->save_for_backward({x, weight, scale});
     return rows.mul(scale).to(x.scalar_type()).mul_(weight);  // rounded before the weight, as transformers does
@@ -40,7 +39,7 @@ struct RmsFunction : torch::autograd::Function<RmsFunction> {
     const variable_list saved = context->get_saved_variables();
     const at::Tensor& x = saved[0];
     const at::Tensor& weight = saved[1];
-    const at::ScalarType type = sum_type(x);
+    const at::ScalarType type = attention::accumulation_type(x);
     const at::Tensor normal = x.to(type) * saved[2];
     const at::Tensor given = gradients[0].to(type);
     at::Tensor of_x;

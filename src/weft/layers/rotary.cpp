@@ -11,13 +11,14 @@
 
 #include <algorithm>
 
+#include "weft/attention/accumulation.h"
 #include "weft/attention/backends/list.h"
 #include "weft/core/error.h"
 
 namespace weft::layers {
 
 Rotation RotaryTable::at_positions(std::int64_t first, std::int64_t count, const at::TensorOptions& options) {
-  const at::ScalarType dtype = options.dtype() == at::kDouble ? at::kDouble : at::kFloat;
+  const at::ScalarType dtype = attention::accumulation_type(options.dtype().toScalarType());
   const at::TensorOptions wanted = at::TensorOptions(options.device()).dtype(dtype);
   const bool fits = table_.defined() && table_.cosine.size(0) >= first + count &&
                     table_.cosine.scalar_type() == dtype && table_.cosine.device() == options.device();

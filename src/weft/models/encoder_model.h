@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An encoder of the families of encoder_config.h with one of their heads: BERT (Devlin et al. 2019), RoBERTa (Liu et
-// al. 2019), Longformer (Beltagy et al. 2020), BigBird (Zaheer et al. 2020), Nystromformer (Xiong et al. 2021) and
-// Reformer (Kitaev et al. 2020), equal to `transformers` at attended positions.
+// An encoder of one of the families of families/list.inc with one of its heads, equal to `transformers` at attended
+// positions.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +27,7 @@ struct EncoderCall;  // a call on its way, see encoder_model.cpp
 
 /// Companions of the texts of a call that are tokens (global tokens, where they come from), in models that have some,
 /// and which token of a text belongs to which. All int64; of multiple choice with [B, C] in place of [B]. Where
-/// input_ids is undefined, all of it follows a rule from the ids of the text (EncoderConfig::sentence_end_ids) and
+/// input_ids is undefined, all of it follows the family's rule from the ids of the text (EncoderRules::structure) and
 /// nothing else may be given; elsewhere undefined is as if not there.
 struct CompanionTokens {
   at::Tensor input_ids;       ///< [B, G]: layers::GlobalToken, or numbers of the caller's own

@@ -65,6 +65,22 @@ std::int64_t row_edges(const BlockLayout& layout, std::size_t block, std::int64_
 
 }  // namespace
 
+std::uint64_t keys_of_row(const BlockLayout& layout, std::int32_t kind, std::int64_t row) {
+  constexpr std::int64_t kKeys = 64;
+  if (is_full(kind)) {
+    return ~std::uint64_t{0};
+  }
+  if (is_partial(kind)) {
+    return layout.mask_bits[static_cast<std::size_t>(std::int64_t{kind} * layout.tile.query + row)];
+  }
+  const std::int64_t first = (std::int64_t{weight_index(kind)} * layout.tile.query + row) * kKeys;
+  std::uint64_t bits = 0;
+  for (std::int64_t key = 0; key < kKeys; ++key) {
+    bits |= static_cast<std::uint64_t>(layout.log_weight[static_cast<std::size_t>(first + key)] >= 0.0F) << key;
+  }
+  return bits;
+}
+
 std::int64_t BlockLayout::edges() const noexcept {
   return sum_over_heads(*this, [this](std::int64_t index) { return group_edges[static_cast<std::size_t>(index)]; });
 }

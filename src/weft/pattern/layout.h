@@ -71,6 +71,10 @@ LayoutStatistics statistics(const BlockLayout& layout);
 /// The edges of each group, counted from its blocks: what `group_edges` holds.
 std::vector<std::int64_t> count_group_edges(const BlockLayout& layout);
 
+/// Which keys a row of a block of this kind has an edge to: bit b is key b of the block. The tile has 64 keys; a full
+/// block at the end of the keys has the bits of all.
+std::uint64_t keys_of_row(const BlockLayout& layout, std::int32_t kind, std::int64_t row);
+
 /// The same blocks by columns, for the backward pass: which query blocks look at a key block, ascending.
 struct LayoutTranspose {
   std::vector<std::int64_t> column_begin;  ///< [groups * key_blocks + 1]

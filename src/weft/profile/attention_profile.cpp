@@ -53,6 +53,21 @@ void require_complete(const AttentionProfile& profile, const std::string& where)
   }
 }
 
+std::vector<const Part*> attending_parts(const AttentionProfile& profile, std::string_view attend,
+                                         const std::string& where) {
+  std::vector<const Part*> parts;
+  for (const Part& part : profile.parts) {
+    if (attend != "both" && part.site.cross != (attend == "cross")) {
+      continue;
+    }
+    require(part.site.reason.empty(), where, ": the profile has no sums of ", part.site.name, ": ", part.site.reason);
+    require(part.sums.queries() > 0, where, ": the profile has no row of ", part.site.name, "; profile a text first");
+    parts.push_back(&part);
+  }
+  require(!parts.empty(), where, ": the profile is of a model without ", attend, "-attention");
+  return parts;
+}
+
 AttentionProfile merge_profiles(std::vector<AttentionProfile> shards, std::span<const std::string> names) {
   require(!shards.empty() && shards.size() == names.size(), "profile: there is nothing to merge");
   const std::int64_t count = shards.front().progress.shards;

@@ -120,6 +120,11 @@ AttentionProfile read_profile(const std::filesystem::path& path);
 /// Errors: kArgument, saying what to do, for a profile that is one of several shards or was stopped.
 void require_complete(const AttentionProfile& profile, const std::string& where);
 
+/// The parts of self-attention, of cross-attention or of both, as `attend` says. Errors: kArgument, beginning with
+/// `where`, for a profile without such a part, and for such a part that has no sums or no row.
+std::vector<const Part*> attending_parts(const AttentionProfile& profile, std::string_view attend,
+                                         const std::string& where);
+
 /// All shards as one: equal to a profile of all the data by one process, bit for bit. `names` are those of the files,
 /// for messages. Errors: kArgument where one is missing, given twice or not complete, or is of another model, other
 /// texts or other settings.

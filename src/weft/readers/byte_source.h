@@ -44,6 +44,8 @@ class ByteSource {
   std::string_view first_line(std::size_t limit);
   /// The first `limit` bytes, or all where there are fewer. As first_line() otherwise, whose result it ends.
   std::string_view head(std::size_t limit);
+  /// Of the first `limit` bytes those that first_line() and head() have read: nothing is waited for.
+  std::string_view read_ahead(std::size_t limit) const { return std::string_view(line_).substr(0, limit); }
 
   /// Whether the bytes are gzip. Errors: as read().
   bool compressed();

@@ -32,6 +32,20 @@ template <typename... Parts>
   throw MalformedRecord(concat(parts...));
 }
 
+/// What `open()` gives. A file that cannot be read as what it should be (no text, compressed otherwise, damaged) is one
+/// malformed record, so that who skips those goes on with the next file. Errors: MalformedRecord for any kFormat error.
+template <typename Open>
+auto open_or_malformed(Open&& open) {
+  try {
+    return open();
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::kFormat) {
+      throw MalformedRecord(error.what(), error.hint());
+    }
+    throw;
+  }
+}
+
 /// What came of reading.
 struct ReadReport {
   std::int64_t records = 0;

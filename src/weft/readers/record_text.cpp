@@ -46,15 +46,10 @@ void RecordText::close() {
   sequences_.reset();
 }
 
-bool RecordText::open_next() {
-  close();
-  if (next_file_ == files_.size()) {
-    return false;
-  }
-  const std::filesystem::path& file = files_[next_file_++];
+void RecordText::open(const std::filesystem::path& file) {
   if (options_.dna && begins_with_header(file)) {
     sequences_ = std::make_unique<FastaReader>(file, options_.reading);
-    return true;
+    return;
   }
   ByteSource bytes(file);
   InputTextOptions reading;
@@ -66,7 +61,29 @@ bool RecordText::open_next() {
     reading.format = "lines";
   }
   texts_ = std::make_unique<InputTexts>(std::move(bytes), reading);
+}
+
+// A file that cannot be opened is behind when it is found malformed.
+bool RecordText::open_next() {
+  close();
+  if (next_file_ == files_.size()) {
+    return false;
+  }
+  const std::filesystem::path& file = files_[next_file_++];
+  try {
+    open_or_malformed([&] { open(file); });
+  } catch (const MalformedRecord& error) {
+    skip(error);
+  }
   return true;
+}
+
+// Counts what is malformed, or gives the error on.
+void RecordText::skip(const MalformedRecord& error) {
+  if (!options_.reading.skip_malformed) {
+    throw error;
+  }
+  add_report(report_, {.skipped = 1, .first_skipped = error.what()});
 }
 
 bool RecordText::next_sentence(std::string& text) {
@@ -102,10 +119,7 @@ bool RecordText::next_text(std::string& text) {
         return true;
       }
     } catch (const MalformedRecord& error) {
-      if (!options_.reading.skip_malformed) {
-        throw;
-      }
-      add_report(report_, {.skipped = 1, .first_skipped = error.what()});
+      skip(error);
     }
   }
 }

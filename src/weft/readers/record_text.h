@@ -31,8 +31,8 @@ class RecordText {
   /// Errors: as list_files().
   RecordText(const std::vector<std::string>& paths, const RecordTextOptions& options);
 
-  /// The next text, or false behind the last. Errors: as InputTexts; kFormat for a text that is not UTF-8, unless
-  /// malformed records are skipped.
+  /// The next text, or false behind the last. Errors: as InputTexts; kFormat for a text that is not UTF-8 and for
+  /// a file that holds no text, unless malformed records are skipped.
   bool next(std::string& text);
   /// Over all files so far.
   ReadReport report() const;
@@ -41,10 +41,12 @@ class RecordText {
 
  private:
   bool open_next();
+  void open(const std::filesystem::path& file);
   bool read_one(std::string& text);
   bool next_text(std::string& text);
   bool next_sentence(std::string& text);
   void close();
+  void skip(const MalformedRecord& error);
 
   RecordTextOptions options_;
   std::vector<std::filesystem::path> files_;

@@ -47,7 +47,8 @@ bool is_impossible(const Json& json, const std::string& where) {
 
 class SquadReader::Parser {
  public:
-  Parser(ByteSource bytes, const ReadOptions& options) : walker_(std::move(bytes), options, "SQuAD's JSON") {}
+  Parser(ByteSource bytes, const ReadOptions& options, SquadAnswers answers)
+      : walker_(std::move(bytes), options, "SQuAD's JSON"), answers_(answers) {}
 
   bool next(Question& question) {
     while (next_question_ >= questions_.size()) {
@@ -83,9 +84,15 @@ class SquadReader::Parser {
     question = {id_field(json, where), title_, {}, context_, {}, false};
     where += ", question " + quote(question.id);
     question.question = string_field(json, "question", where);
+    if (answers_ == SquadAnswers::kRead) {
+      read_answers(json, where, question);
+    }
+  }
+
+  static void read_answers(const Json& json, const std::string& where, Question& question) {
     question.impossible = is_impossible(json, where);
     for (const Json& answer : list_field(json, "answers", where)) {
-      question.answers.push_back(answer_span(answer, *context_, where));
+      question.answers.push_back(answer_span(answer, *question.context, where));
     }
     if (question.answers.empty() != question.impossible) {
       malformed(where,
@@ -166,6 +173,7 @@ class SquadReader::Parser {
   }
 
   JsonWalker walker_;
+  SquadAnswers answers_;
   Place place_ = Place::kStart;
   bool seen_data_ = false;
   std::string title_;
@@ -177,11 +185,11 @@ class SquadReader::Parser {
   std::size_t next_question_ = 0;
 };
 
-SquadReader::SquadReader(const std::filesystem::path& path, const ReadOptions& options)
-    : SquadReader(ByteSource(path), options) {}
+SquadReader::SquadReader(const std::filesystem::path& path, const ReadOptions& options, SquadAnswers answers)
+    : SquadReader(ByteSource(path), options, answers) {}
 
-SquadReader::SquadReader(ByteSource bytes, const ReadOptions& options)
-    : Reader(options), parser_(std::make_unique<Parser>(std::move(bytes), options)) {}
+SquadReader::SquadReader(ByteSource bytes, const ReadOptions& options, SquadAnswers answers)
+    : Reader(options), parser_(std::make_unique<Parser>(std::move(bytes), options, answers)) {}
 
 SquadReader::~SquadReader() = default;
 

@@ -25,17 +25,24 @@ struct Question {
   std::string title;
   std::string question;
   std::shared_ptr<const std::string> context;
-  std::vector<AnswerSpan> answers;  ///< none where it is impossible
-  bool impossible = false;          ///< false throughout SQuAD 1.1
+  std::vector<AnswerSpan> answers;  ///< none where it is impossible, and where answers are left out
+  bool impossible = false;          ///< false throughout SQuAD 1.1, and where answers are left out
 };
+
+/// Whether the answers of questions are read: who only asks the questions needs none, and none are checked then.
+enum class SquadAnswers { kRead, kLeftOut };
 
 /// Questions of a file (plain or gzip), in its order. Malformed: a paragraph or question that lacks a field or has one
 /// of another type, an answer that does not stand where it says, a possible question without an answer. JSON that is
 /// broken itself ends the reading, also when malformed records are skipped.
 class SquadReader final : public Reader<Question> {
  public:
-  explicit SquadReader(const std::filesystem::path& path, const ReadOptions& options = {});
-  explicit SquadReader(ByteSource bytes, const ReadOptions& options = {});
+  /// With the answers, as training, evaluation and checks need them.
+  explicit SquadReader(const std::filesystem::path& path, const ReadOptions& options = {},
+                       SquadAnswers answers = SquadAnswers::kRead);
+  /// Without them: bytes of anywhere are texts for a model.
+  explicit SquadReader(ByteSource bytes, const ReadOptions& options = {},
+                       SquadAnswers answers = SquadAnswers::kLeftOut);
   ~SquadReader() override;
 
  protected:

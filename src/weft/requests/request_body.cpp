@@ -107,6 +107,13 @@ std::optional<std::int64_t> optional_count(const formats::Json& body, const std:
   return value.get<std::int64_t>();
 }
 
+const formats::Json& parameters_of(const formats::Json& body) {
+  static const formats::Json empty = formats::Json::object();
+  const formats::Json& value = member_of(body, "parameters");
+  require(value.is_null() || value.is_object(), "'parameters' must be an object, found ", value.type_name());
+  return value.is_null() ? empty : value;
+}
+
 std::vector<std::string> text_list(const formats::Json& body, const std::string& key) {
   const auto found = body.find(key);
   require(found != body.end(), "the request has no '", key, "'");

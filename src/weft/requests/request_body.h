@@ -49,14 +49,17 @@ std::optional<std::int64_t> optional_count(const formats::Json& body, const std:
 /// The member `key`, a list of at least one string. Errors: kArgument for anything else.
 std::vector<std::string> text_list(const formats::Json& body, const std::string& key);
 
-/// The member "parameters" as `Config`. Errors: those of update_from_json; kArgument where it is no object.
+/// For messages: where a request asks that a text which is too long is cut.
+inline constexpr const char* kTruncationParameter = "'truncation' in 'parameters'";
+
+/// The member "parameters", an empty object where there is none or it is null. Errors: kArgument for another type.
+const formats::Json& parameters_of(const formats::Json& body);
+
+/// The member "parameters" as `Config`. Errors: as parameters_of() and update_from_json.
 template <typename Config>
 Config read_parameters(const formats::Json& body) {
   Config config;
-  if (const auto found = body.find("parameters"); found != body.end()) {
-    require(found->is_object(), "'parameters' must be an object, found ", found->type_name());
-    formats::update_from_json(config, *found, "parameters");
-  }
+  formats::update_from_json(config, parameters_of(body), "parameters");
   return config;
 }
 

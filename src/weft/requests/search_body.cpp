@@ -13,7 +13,8 @@ namespace weft::requests {
 SearchBody read_search_body(const formats::Json& body) {
   SearchBody read;
   formats::update_from_json(read, body, "the request");
-  require(!read.query.empty(), "the request has no 'query'");
+  require(body.contains("query"), "the request has no 'query'");
+  require(!read.query.empty(), "'query' is empty, expected a question");
   return read;
 }
 

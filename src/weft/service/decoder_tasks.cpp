@@ -89,9 +89,7 @@ GenerateRequest read_generate(const ServedDecoder& served, const Json& body) {
   for (const server::Text& text : request.inputs.texts) {
     require(!text.first.empty(), "a prompt must have at least one byte");
   }
-  const auto found = body.find("parameters");
-  const Json parameters = found == body.end() ? Json::object() : *found;
-  require(parameters.is_object(), "'parameters' must be an object, found ", parameters.type_name());
+  const Json& parameters = requests::parameters_of(body);
   formats::update_from_json(request.members, formats::only_fields_of<GenerateMembers>(parameters), "parameters");
   request.config = config_of(served, parameters, request.members);
   return request;

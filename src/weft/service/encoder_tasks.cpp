@@ -52,7 +52,7 @@ server::Work classify_work(const SharedEncoder& task, const std::string& name, c
   return task_work(
       asked.group, std::move(inputs), cost,
       [task, options](Documents documents) { return tasks::classify(task->model, documents, options); },
-      "'truncation' in 'parameters'");
+      requests::kTruncationParameter);
 }
 
 server::Work tag_work(const SharedEncoder& task, const std::string& name, const server::Request& request) {

@@ -28,8 +28,6 @@ using SharedPair = std::shared_ptr<ServedPair>;
 using Documents = std::span<const tasks::Document>;
 using TaskResults = std::vector<formats::Json>;
 
-constexpr const char* kCutsSummaries = "'truncation' in 'parameters'";  // where a text is too long
-
 // A request in any of the shapes.
 struct TranslateRequest {
   requests::TextInputs inputs;
@@ -225,7 +223,7 @@ server::Work summary_in_pieces(const SharedPair& task, const std::string& name, 
       TaskResults results = plain_results(tasks::summarize(task->model, named_documents(inputs.texts), told));
       return inputs.list ? formats::Json(std::move(results)) : std::move(results.front());
     } catch (const tasks::TextTooLong& error) {
-      refuse_length(error, concat(kCutsSummaries, " cuts the text there"));
+      refuse_length(error, concat(requests::kTruncationParameter, " cuts the text there"));
     }
   };
   return work;
@@ -245,7 +243,7 @@ server::Work summarize_work(const SharedPair& task, const std::string& name, con
   return task_work(
       concat(name, "/summarize ", options.truncate), std::move(inputs), cost,
       [task, options](Documents documents) { return tasks::summarize(task->model, documents, options); },
-      kCutsSummaries);
+      requests::kTruncationParameter);
 }
 
 // [{"code", "name", "targets"}]. Weft knows no names of languages but their codes; a source without one is "auto".

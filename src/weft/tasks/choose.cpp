@@ -40,7 +40,8 @@ TaskResult choose(TaskModel& task, const Question& question, const RunOptions& o
   }
   Computed computed;
   const at::Tensor logits = EncoderRunner(task, options.batch).run_choices(windows, computed);
-  TaskResult result{formats::Json::array(), {{"tokens", tokens}, {"truncated", truncated}}};
+  TaskResult result{formats::Json::array(),
+                    {{"tokens", tokens}, {"truncated", truncated}, {"dtype", product_type(task)}}};
   for (const Scored& scored : ranked_choices(task, question.name, logits)) {
     const std::string& choice = question.choices.at(static_cast<std::size_t>(scored.index));
     result.result.push_back({{"index", scored.index}, {"choice", choice}, {"score", scored.score}});

@@ -58,6 +58,10 @@ void check_same(const formats::Json& stands, const formats::Json& given, std::sp
   }
 }
 
+void require_all_taken(const formats::Json& rest) {
+  require(rest.empty(), "no field of this task is called '", rest.empty() ? "" : rest.begin().key(), "'");
+}
+
 RunDirectory open_to_resume(const std::filesystem::path& run) {
   return processes().is_first() ? RunDirectory::open(run) : RunDirectory::open_beside(run);
 }

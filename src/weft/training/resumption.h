@@ -44,6 +44,9 @@ Config resumed_settings(const formats::Json& stands, formats::Json& given, std::
   return merged;
 }
 
+/// Errors: kArgument naming the first field of `rest`, what is left of what was given once all settings were taken.
+void require_all_taken(const formats::Json& rest);
+
 /// The run to go on with: the first process holds it, the others read beside it. Errors: as RunDirectory::open.
 RunDirectory open_to_resume(const std::filesystem::path& run);
 

@@ -113,10 +113,9 @@ at::Tensor PatternAttention::forward(const at::Tensor& query, const at::Tensor& 
   if (biases_.defined()) {
     options.distances = distances_for(query, key, context);
   }
-  if (is_training() && this->site().dropout > 0 && !context.without_dropout) {
-    options.dropout = this->site().dropout;
-    options.seed = context.seed.derived(static_cast<std::uint64_t>(this->site().layer));
-  }
+  const DropoutOfCall dropped = dropout_of(context);
+  options.dropout = dropped.probability;
+  options.seed = dropped.seed;
   const std::shared_ptr<const StrideParts> strides = strides_for(query, key, context);
   if (strides != nullptr && context.observer == nullptr) {
     return in_columns(*strides, query, key, value, options);

@@ -5,6 +5,7 @@
 #include <ATen/ops/cat.h>
 #include <c10/core/GradMode.h>
 
+#include "weft/checkpoint/patterns/copied_weights.h"
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
 #include "weft/models/families/pair_rules.h"
@@ -96,10 +97,7 @@ EncoderDecoder convert_encoder_decoder(const EncoderDecoder& source, const PairC
     if (const auto at = name.find("global_qkv"); at != std::string::npos && old.find(name) == nullptr) {
       name.replace(at, std::string_view("global_qkv").size(), "qkv");
     }
-    const at::Tensor* found = old.find(name);
-    require(found != nullptr, "convert: the attention asked for has weights of its own, ", Quoted(parameter.key()),
-            ", which the model lacks; choose one without, or train a new model");
-    const at::Tensor& value = *found;
+    const at::Tensor& value = found_weight(old.find(name), parameter.key());
     const bool positions = name.ends_with("embeddings.positions");
     parameter.value().copy_(positions ? repeated_positions(value, source->config().position_offset,
                                                            config.position_offset, parameter.value().size(0))

@@ -2,13 +2,11 @@
 // A new model of the same config, whose parameters have the same names.
 #include "weft/checkpoint/patterns/encoder_decoder_with_attention.h"
 
-#include <c10/core/GradMode.h>
-
 #include <algorithm>
 
+#include "weft/checkpoint/patterns/copied_weights.h"
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
-#include "weft/layers/inference/int8_weight.h"
 
 namespace weft::checkpoint {
 namespace {
@@ -42,15 +40,7 @@ models::EncoderDecoder encoder_decoder_with_attention(const models::EncoderDecod
   config.directory = attention.graphs;
   models::validate(config, "attention");
   models::EncoderDecoder model(config, source->parameters().front().options().requires_grad(false));
-  const at::NoGradGuard without_gradients;
-  layers::share_int8(*source, *model);
-  const auto old = source->named_parameters();
-  for (auto& parameter : model->named_parameters()) {
-    const at::Tensor* found = old.find(parameter.key());
-    require(found != nullptr, "attention: the mechanism asked for has weights of its own, ", Quoted(parameter.key()),
-            ", which the model does not have");
-    parameter.value().copy_(*found);
-  }
+  copy_weights(*source, *model);
   if (source->head_bias().defined()) {
     model->set_head_bias(source->head_bias());
   }

@@ -48,7 +48,6 @@ struct AttentionPageConfig {
   std::string out = "attention.html";
   std::string svg;
   std::string png;
-  std::string file;
   std::vector<std::int64_t> layers;
   std::vector<std::int64_t> heads;
   std::int64_t cells = 256;
@@ -61,7 +60,6 @@ struct AttentionPageConfig {
     visit(Field{"out", &C::out, "page to write"});
     visit(Field{"svg", &C::svg, "write the heads as a figure to this SVG file, too"});
     visit(Field{"png", &C::png, "write the heads as a figure to this PNG file, too"});
-    visit(Field{"file", &C::file, "file that holds the text, in place of TEXT; - is standard input"});
     visit(Field{"layers", &C::layers, "layers to show, counted from 0; without it all"});
     visit(Field{"heads", &C::heads, "heads of each layer to show, counted from 0; without it all"});
     visit(
@@ -77,19 +75,20 @@ struct AttentionPageConfig {
 struct AttentionCommand {
   std::string run;
   std::vector<std::string> texts;
+  std::string file;  // in place of texts
   Json given = Json::object();
   MachineFlags machine;
   std::string serve;  // HOST:PORT; empty: a file is written
   bool json = false;
 };
 
-tasks::Document document_of(const AttentionCommand& command, const AttentionPageConfig& config) {
-  if (command.texts.size() > 2 || command.texts.empty() == config.file.empty()) {
+tasks::Document document_of(const AttentionCommand& command) {
+  if (command.texts.size() > 2 || command.texts.empty() == command.file.empty()) {
     throw UsageError("weft attention needs one text, or two for a model of pairs: as TEXT, or one in --file",
                      "for example: weft attention " + command.run + " 'The loom weaves the thread.'");
   }
-  if (!config.file.empty()) {
-    return std::move(whole_files({config.file}).front());
+  if (!command.file.empty()) {
+    return std::move(whole_files({command.file}).front());
   }
   if (!are_texts(command.texts)) {  // "-"
     return std::move(whole_files(command.texts).front());
@@ -182,7 +181,7 @@ void serve_attention(const AttentionCommand& command, const AttentionPageConfig&
 void write_attention(const AttentionCommand& command) {
   AttentionPageConfig config;
   formats::update_from_json(config, command.given, "weft attention");
-  const tasks::Document document = document_of(command, config);
+  const tasks::Document document = document_of(command);
   apply_machine(command.machine);
   tasks::ViewOptions options;
   options.layers = config.layers;
@@ -228,6 +227,8 @@ void add_attention(CLI::App& parent) {
   app.add_option(
       "TEXT", command->texts,
       "the text, - for standard input; two for an encoder-decoder (source, target) and for encoders that read pairs");
+  app.add_option("--file", command->file, "file that holds the text, in place of TEXT; - is standard input")
+      ->option_text("FILE");
   add_fields<AttentionPageConfig>(app, {.title = "Options"}, command->given);
   app.add_flag("--serve{127.0.0.1:4321}", command->serve,
                "serve the page at this address instead of writing it (--serve=HOST:PORT; port 0 for a free one), and "

@@ -153,7 +153,7 @@ void run_bench_attention(const BenchAttentionOptions& options) {
   BenchAttentionConfig config;
   formats::update_from_json(config, options.given, "weft bench attention");
   apply_machine(options.machine);
-  bench::AttentionCase call{parse_pattern(config.pattern)};
+  bench::AttentionCase call{pattern::Pattern::parse(config.pattern)};
   call.length = config.length;
   call.heads = config.heads;
   call.head_dim = config.head_dim;

@@ -75,16 +75,18 @@ struct NamedDirectory {
   std::string directory;
 };
 
-// "NAME=DIR", or a directory whose own name is the model's.
-NamedDirectory named_directory(const std::string& argument) {
+// "NAME=DIR", or a directory whose own name is the model's; what is there has its '=' in its name. `what` is a model or
+// the store, and `form` how one is given a name.
+NamedDirectory named_directory(const std::string& argument, const char* what, const char* form) {
   const std::size_t equals = argument.find('=');
+  std::error_code ignored;
   NamedDirectory model;
-  if (equals != std::string::npos && argument.find('/') > equals) {
+  if (equals < argument.find('/') && !std::filesystem::exists(argument, ignored)) {
     model = {argument.substr(0, equals), argument.substr(equals + 1)};
   } else {
     const std::filesystem::path path = std::filesystem::path(argument).lexically_normal();
     model = {(path.has_filename() ? path : path.parent_path()).filename().string(), argument};
-    if (!std::filesystem::exists(path)) {  // a name of the Hub: ORG/NAME@REVISION
+    if (!std::filesystem::exists(path, ignored)) {  // a name of the Hub: ORG/NAME@REVISION
       model.name.resize(std::min(model.name.find('@'), model.name.size()));
     }
   }
@@ -92,8 +94,8 @@ NamedDirectory named_directory(const std::string& argument) {
   if (model.name.empty() || model.name.find_first_not_of(kLetters) != std::string::npos ||
       model.name.starts_with('.')) {
     throw UsageError(
-        concat("the model ", quote(argument), " has no name for a path: letters, digits, '.', '_' and '-'"),
-        "give it one: NAME=DIR");
+        concat("the ", what, ' ', quote(argument), " has no name for a path: letters, digits, '.', '_' and '-'"),
+        concat("give it one: ", form));
   }
   return model;
 }
@@ -102,7 +104,7 @@ std::vector<NamedDirectory> named_directories(const std::vector<std::string>& ar
   std::vector<NamedDirectory> models;
   std::set<std::string> names;
   for (const std::string& argument : arguments) {
-    models.push_back(named_directory(argument));
+    models.push_back(named_directory(argument, "model", "NAME=DIR"));
     if (!names.insert(models.back().name).second) {
       throw UsageError(concat("two models have the name ", quote(models.back().name)), "give one another: NAME=DIR");
     }
@@ -120,6 +122,11 @@ struct LocalModel {
 std::vector<LocalModel> local_models(const std::vector<std::string>& arguments) {
   std::vector<LocalModel> models;
   for (const NamedDirectory& model : named_directories(arguments)) {
+    if (std::error_code ignored; std::filesystem::is_regular_file(model.directory, ignored)) {
+      throw Error(ErrorKind::kIo,
+                  concat("cannot open the model ", quote(model.directory, 4096), ": is a file, expected a directory"),
+                  "a store of weft index is served by --index STORE, a model by the directory that its files lie in");
+    }
     const std::filesystem::path directory = hub::local_model(model.directory, hub::Need::kModel);
     models.push_back({model.name, directory.string(), checkpoint::open_model(directory)});
   }
@@ -134,7 +141,7 @@ std::optional<service::StoreToServe> named_store(const ServeCommand& command, co
     }
     return std::nullopt;
   }
-  const NamedDirectory named = named_directory(command.index);
+  const NamedDirectory named = named_directory(command.index, "store", "NAME=STORE");
   if (std::ranges::find(models, named.name, &LocalModel::name) != models.end()) {
     throw UsageError(concat("a model and the store have the name ", quote(named.name)), "give one another: NAME=STORE");
   }

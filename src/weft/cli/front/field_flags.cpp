@@ -61,6 +61,7 @@ constexpr std::pair<std::string_view, std::string_view> kKinds[] = {
     {"eval_data", "PATH..."},
     {"text_field", "NAME"},
     {"pair_field", "NAME"},
+    {"reference_field", "NAME"},
     {"label_field", "NAME..."},
     {"negative_field", "NAME..."},
     {"best_metric", "NAME"},

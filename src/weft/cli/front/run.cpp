@@ -12,7 +12,6 @@
 
 #include <CLI/CLI.hpp>
 
-#include "weft/cli/front/brackets.h"
 #include "weft/cli/front/commands/table.h"
 #include "weft/cli/front/failure.h"
 #include "weft/cli/front/help.h"
@@ -20,6 +19,8 @@
 #include "weft/cli/front/pattern/spans_command.h"
 #include "weft/cli/front/spoken_flags.h"
 #include "weft/cli/front/tensor_part.h"
+#include "weft/cli/front/words/brackets.h"
+#include "weft/cli/front/words/overwritten_input.h"
 #include "weft/core/cpu.h"
 #include "weft/core/error.h"
 #include "weft/core/joined.h"
@@ -282,8 +283,9 @@ int run(int count, char** arguments) {
     add_commands(app, words);
     check_command(app, words);
     say_flags_in_help(app);
-    app.parse_complete_callback([] {
+    app.parse_complete_callback([&app] {
       kernels::check_forced_isa();
+      refuse_overwritten_input(current(app));
       resolve_model_arguments();
     });
     app.require_subcommand(1);

@@ -6,8 +6,8 @@
 #include <map>
 #include <memory>
 
-#include "weft/cli/front/brackets.h"
 #include "weft/cli/front/help.h"
+#include "weft/cli/front/words/brackets.h"
 #include "weft/core/error.h"
 
 namespace weft::cli {

@@ -67,8 +67,9 @@ struct IndexConfig {
         {"none", "english"}));
     visit(Field{"sync", &C::sync, "take out the texts that the files do not have any more"});
     visit(Field{"remove", &C::remove, "ids of texts to take out"});
-    visit(Field{"on_error", &C::on_error, "what to do with a malformed record; skip counts it and goes on"}.one_of(
-        {"fail", "skip"}));
+    visit(Field{"on_error", &C::on_error,
+                "what to do with a malformed record, or a file that holds no text; skip counts it and goes on"}
+              .one_of({"fail", "skip"}));
     visit(Field{"rebuild", &C::rebuild, "compute all vectors anew, with another model or the same"});
     visit(Field{"max_length", &C::max_length,
                 "longest window in tokens that the model reads; 0 for the longest that it takes"}

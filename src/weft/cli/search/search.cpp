@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iostream>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -56,6 +57,23 @@ struct SearchCommand {
   bool json = false;
 };
 
+// The model that made the store's vectors, as the store names it, or where the user says that it lies.
+checkpoint::OpenedModel open_model_of_vectors(store::Store& store, const std::string& given) {
+  if (!given.empty()) {
+    return checkpoint::open_model(given);
+  }
+  try {
+    return checkpoint::open_model(store.vector_space()->model);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::kIo) {
+      throw;
+    }
+    throw Error(error.kind(), error.what(),
+                concat("it made the store's vectors; where it lies elsewhere now: weft search --model DIR",
+                       error.hint().empty() ? "" : "; ", error.hint()));
+  }
+}
+
 tasks::SearchModels open_search_models(store::StoreSearch& search, const SearchCommand& command,
                                        const tasks::SearchConfig& config) {
   tasks::SearchModels models;
@@ -65,7 +83,7 @@ tasks::SearchModels open_search_models(store::StoreSearch& search, const SearchC
   if (search.way(config.by) != "words") {
     search.prepare("vectors");  // says that there are no vectors before a model is opened
     const std::string model = command.model.empty() ? search.store().vector_space()->model : command.model;
-    const checkpoint::OpenedModel opened = checkpoint::open_model(model);
+    const checkpoint::OpenedModel opened = open_model_of_vectors(search.store(), command.model);
     models.embedder = tasks::open_question_embedder(search.store(), opened, model, options_of(opened));
   }
   if (!command.reranker.empty()) {
@@ -132,9 +150,13 @@ void evaluate_search(store::StoreSearch& search, tasks::SearchModels& models, co
   const InterruptGuard guard;
   ProgressBar bar("queries", static_cast<double>(judgements.size()));
   double done = 0;
+  std::set<std::string> asked;
   for (store::CorpusText query; queries.next(query);) {
     if (!judgements.contains(query.id)) {
       continue;
+    }
+    if (!asked.insert(query.id).second) {
+      fail(ErrorKind::kFormat, query.where, ": the query ", quote(query.id), " stands twice");
     }
     evaluation.add(query.id, tasks::ranked_texts(search.store(), tasks::search_passages(search, models, query.text,
                                                                                         config, config.depth)));

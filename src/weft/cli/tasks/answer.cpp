@@ -2,8 +2,11 @@
 // `weft answer`: answers that stand in a document of any length, or in a store of texts.
 #include "weft/tasks/answer.h"
 
+#include <array>
 #include <functional>
 #include <memory>
+#include <optional>
+#include <string_view>
 #include <utility>
 
 #include "weft/checkpoint/open_model.h"
@@ -15,8 +18,10 @@
 #include "weft/cli/tasks/task_command.h"
 #include "weft/cli/tasks/text_input.h"
 #include "weft/core/joined.h"
+#include "weft/core/log.h"
 #include "weft/core/one_line.h"
 #include "weft/core/quote.h"
+#include "weft/readers/input/file_kind.h"
 #include "weft/readers/input/input_texts.h"
 #include "weft/tasks/parameters/answering.h"
 #include "weft/tasks/search/retrieved_answer.h"
@@ -70,11 +75,33 @@ std::string answer_line(const formats::Json& result) {
   return line;
 }
 
+// Nothing for a file that is no text at all, or whose name says what it does not hold: whoever reads it says so.
+std::optional<readers::FileKind> kind_if_known(readers::ByteSource& file) {
+  try {
+    return readers::decide_kind(file);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::kFormat) {
+      throw;
+    }
+    return std::nullopt;
+  }
+}
+
+// Names of fields and marks of JSON would be parts of the one document.
+void warn_of_records(readers::ByteSource& file) {
+  const std::optional<readers::FileKind> kind = kind_if_known(file);
+  if (kind && kind->sure && kind->format != "text" && kind->format != "fasta" && kind->format != "conll") {
+    log_warning(file.name(), ": ", kind->by_content() ? kind->reason : "its name says " + kind->format,
+                ", but it is read whole, as one document; --question-field NAME reads its records, each with a "
+                "question of its own");
+  }
+}
+
 std::vector<tasks::Document> documents_of(const AnswerCommand& command) {
   if (!command.texts.empty() && !command.files.empty()) {
     throw UsageError("documents as arguments and --file cannot both be given");
   }
-  return whole_documents(command.texts, command.files);
+  return whole_documents(command.texts, command.files, warn_of_records);
 }
 
 // The best answer, empty for none; all that were asked for where these are several.
@@ -112,13 +139,15 @@ bool ask_next(readers::InputTexts& records, const Ask& ask, const VisitError& on
   return true;
 }
 
+constexpr std::array<std::string_view, 1> kContext = {"context"};
+
 // Records with a question and a document each.
 void ask_records(const AnswerCommand& command, const Ask& ask, const VisitError& on_error) {
   readers::InputTextOptions reading = command.reading;
   if (command.store.empty()) {
     reading.pairs = true;
     reading.pair_field = command.question_field;
-    reading.text_field = reading.text_field.empty() ? "context" : reading.text_field;
+    reading.usual_texts = kContext;
   } else {
     reading.text_field = command.question_field;
   }
@@ -192,8 +221,9 @@ void ask_questions(const AnswerCommand& command, const Ask& ask, const VisitErro
     ask_records(command, ask, on_error);
     return;
   }
-  for (const std::string& question : command.questions) {
-    tasks::Document asked{question};
+  for (std::size_t i = 0; i < command.questions.size(); ++i) {
+    const std::string& question = command.questions[i];
+    tasks::Document asked{.first = question, .name = concat("question ", i + 1)};
     if (!command.flags.out.empty()) {
       asked.fields = {{"question", question}};
     }
@@ -211,8 +241,11 @@ void run_answer_from_store(const AnswerCommand& command, const tasks::AnswerConf
   const tasks::AnswerTaskOptions options = tasks::answer_options(config, task.run);
   ResultSink sink(command.flags, {answer_line, answer_columns});
   const auto ask = [&](const std::string& question, const tasks::Document& document) {
-    sink.take_from([&] { return tasks::answer_from_store(search, models, task.model, question, retrieve, options); },
-                   document);
+    const auto answer = [&] {
+      tasks::check_question(question, document.name);
+      return tasks::answer_from_store(search, models, task.model, question, retrieve, options);
+    };
+    sink.take_from(answer, document);
   };
   ask_questions(command, ask, sink.errors());
   sink.finish();

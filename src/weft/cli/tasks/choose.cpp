@@ -2,13 +2,17 @@
 // `weft choose`: which of several texts goes with a prompt.
 #include "weft/tasks/choose.h"
 
+#include <algorithm>
+#include <array>
 #include <memory>
+#include <string_view>
 
 #include "weft/cli/commands/tensor_commands.h"
 #include "weft/cli/front/failure.h"
 #include "weft/cli/front/help.h"
 #include "weft/cli/front/output.h"
 #include "weft/cli/tasks/task_command.h"
+#include "weft/readers/input/columns.h"
 
 namespace weft::cli {
 namespace {
@@ -33,17 +37,20 @@ std::string choose_line(const Json& result) {
                 best["choice"].get<std::string>());
 }
 
+constexpr std::array<std::string_view, 1> kPrompt = {"prompt"};
+
 // Of a record's fields, whichever form of JSON it stands in.
 tasks::Question question_of(const tasks::Document& record) {
   const Json& json = record.fields;
+  const std::string prompt = readers::known_field(json, "prompt");
+  const std::string choices = readers::known_field(json, "choices");
   const auto is_text = [](const Json& value) { return value.is_string(); };
-  const bool fits = json.is_object() && json.contains("prompt") && is_text(json["prompt"]) &&
-                    json.contains("choices") && json["choices"].is_array() &&
-                    std::all_of(json["choices"].begin(), json["choices"].end(), is_text);
+  const bool fits = json.is_object() && json.contains(prompt) && is_text(json[prompt]) && json.contains(choices) &&
+                    json[choices].is_array() && std::all_of(json[choices].begin(), json[choices].end(), is_text);
   if (!fits) {
     fail(ErrorKind::kFormat, record.name, ": expected {\"prompt\": TEXT, \"choices\": [TEXT, ...]}");
   }
-  return {json["prompt"].get<std::string>(), json["choices"].get<std::vector<std::string>>(), record.name};
+  return {json[prompt].get<std::string>(), json[choices].get<std::vector<std::string>>(), record.name};
 }
 
 void run_choose(const ChooseCommand& command) {
@@ -68,7 +75,8 @@ void run_choose(const ChooseCommand& command) {
   ResultSink sink(command.flags, {choose_line});
   const auto show = [&](const tasks::TaskResult& result, const tasks::Document& record) {
     tasks::Document shown = record;
-    shown.names_of_texts = {"prompt", "choices"};
+    shown.names_of_texts = {readers::known_field(record.fields, "prompt"),
+                            readers::known_field(record.fields, "choices")};
     sink.take(result, shown);
   };
   visit_results(command.source, task.run, each, show, true, sink.errors());
@@ -81,7 +89,7 @@ void add_choose(CLI::App& parent) {
   auto command = std::make_shared<ChooseCommand>();
   CLI::App& app = add_command(parent, "choose", kChooseExamples);
   command->source.reading.format = "objects";
-  command->source.reading.text_field = "prompt";
+  command->source.reading.usual_texts = kPrompt;
   add_task_directory(app, command->flags);
   app.add_option("--prompt", command->prompt, "the text that every choice continues")->option_text("TEXT");
   app.add_option("--choice", command->choices, "a text to choose from; give at least two")

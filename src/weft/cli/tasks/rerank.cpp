@@ -3,8 +3,10 @@
 #include "weft/tasks/rerank.h"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <memory>
+#include <string_view>
 #include <utility>
 
 #include "weft/checkpoint/open_model.h"
@@ -17,6 +19,7 @@
 #include "weft/cli/tasks/task_command.h"
 #include "weft/core/joined.h"
 #include "weft/core/one_line.h"
+#include "weft/readers/input/columns.h"
 #include "weft/tasks/embedding/sentence_limits.h"
 #include "weft/tasks/parameters/reranking.h"
 
@@ -150,12 +153,19 @@ void rerank_one(const RerankCommand& command, OpenTask& task, const tasks::Reran
   sink.finish();
 }
 
-// The texts of a record, in the words of text-embeddings-inference or of Cohere.
+constexpr std::array<std::string_view, 1> kQuery = {"query"};
+
+// Where the texts of a record stand, in the words of text-embeddings-inference or of Cohere.
+std::string field_of_texts(const Json& record) {
+  const std::string documents = readers::known_field(record, "documents");
+  return record.contains(documents) ? documents : readers::known_field(record, "texts");
+}
+
 std::vector<tasks::Document> texts_of_query(const tasks::Document& record) {
   const Json& json = record.fields;
-  const bool is_object = json.is_object();
-  const char* const member = is_object && json.contains("documents") ? "documents" : "texts";
-  const bool fits = is_object && json.contains("query") && json["query"].is_string() && json.contains(member) &&
+  const std::string query = readers::known_field(json, kQuery.front());
+  const std::string member = field_of_texts(json);
+  const bool fits = json.is_object() && json.contains(query) && json[query].is_string() && json.contains(member) &&
                     json[member].is_array() && !json[member].empty() &&
                     std::ranges::all_of(json[member], [](const Json& text) { return text.is_string(); });
   if (!fits) {
@@ -173,19 +183,20 @@ void rerank_queries(const RerankCommand& command, OpenTask& task, const tasks::R
   TextSource source;
   source.file = command.queries;
   source.reading.format = "objects";
-  source.reading.text_field = "query";
+  source.reading.usual_texts = kQuery;
   const auto each = [&](std::span<const tasks::Document> records) {
     std::vector<tasks::TaskResult> results;
     for (const tasks::Document& record : records) {
       const std::vector<tasks::Document> texts = texts_of_query(record);
-      results.push_back(tasks::rerank(task.model, record.fields["query"].get<std::string>(), texts, options));
+      results.push_back(tasks::rerank(task.model, record.first, texts, options));
     }
     return results;
   };
   ResultSink sink(command.flags, {ranking_line});
   const auto show = [&](const tasks::TaskResult& result, const tasks::Document& record) {
     tasks::Document shown = record;
-    shown.names_of_texts = {"query", "texts", "documents"};
+    shown.names_of_texts.push_back(readers::known_field(record.fields, "texts"));
+    shown.names_of_texts.push_back(readers::known_field(record.fields, "documents"));
     sink.take(result, shown);
   };
   visit_results(source, task.run, each, show, true, sink.errors());

@@ -135,11 +135,11 @@ void ResultSink::take(const tasks::TaskResult& result, const tasks::Document& do
     return;
   }
   if (!flags_.json) {
-    const std::string line = form_.line(result.result) + "\n";
+    const std::string line = form_.line(result.result);
     if (form_.is_text) {
-      print_text(line);
+      print_text(line.ends_with('\n') ? line : line + "\n");  // a whole file has its line end already
     } else {
-      std::cout << line;
+      std::cout << line << '\n';
     }
     say_what_was_done(result.metadata, document.name);
     return;

@@ -20,25 +20,28 @@ void add_text_arguments(CLI::App& app, TextSource& source, bool with_pairs) {
                  "column or JSON field of the text; without it text, sentence, sequence, review or content")
       ->option_text("NAME");
   if (with_pairs) {
-    app.add_flag("--pairs", source.reading.pairs, "each line has two texts with a tab between them");
-    app.add_option("--pair-field", source.reading.pair_field, "with --pairs: column or JSON field of the second text")
-        ->option_text("NAME");
+    app.add_flag("--pairs", source.reading.pairs,
+                 "each line has two texts with a tab between them, each record those of --text-field and --pair-field");
+    app.add_option("--pair-field", source.reading.pair_field,
+                   "column or JSON field of a second text, which each record then has, as with --pairs")
+        ->option_text("NAME")
+        ->each([&source](const std::string& /*name*/) { source.reading.pairs = true; });
   }
 }
 
-std::vector<tasks::Document> whole_files(const std::vector<std::string>& paths) {
+std::vector<tasks::Document> whole_files(const std::vector<std::string>& paths, const tasks::LookAtFile& look) {
   for (const std::string& path : paths) {
     if (path == "-") {
       tasks::refuse_terminal();
     }
   }
-  return tasks::whole_files(paths);
+  return tasks::whole_files(paths, look);
 }
 
 std::vector<tasks::Document> whole_documents(const std::vector<std::string>& arguments,
-                                             const std::vector<std::string>& paths) {
+                                             const std::vector<std::string>& paths, const tasks::LookAtFile& look) {
   if (!are_texts(arguments)) {
-    return whole_files(paths.empty() ? std::vector<std::string>{"-"} : paths);
+    return whole_files(paths.empty() ? std::vector<std::string>{"-"} : paths, look);
   }
   std::vector<tasks::Document> documents;
   documents.reserve(arguments.size());

@@ -23,11 +23,11 @@ using tasks::TextSource;
 void add_text_arguments(CLI::App& app, TextSource& source, bool with_pairs);
 
 /// tasks::whole_files(). Errors: UsageError for a terminal as standard input; as there.
-std::vector<tasks::Document> whole_files(const std::vector<std::string>& paths);
+std::vector<tasks::Document> whole_files(const std::vector<std::string>& paths, const tasks::LookAtFile& look = {});
 
 /// The arguments as documents where they are texts, else whole files, or standard input where `paths` is empty. Errors:
 /// as whole_files().
 std::vector<tasks::Document> whole_documents(const std::vector<std::string>& arguments,
-                                             const std::vector<std::string>& paths);
+                                             const std::vector<std::string>& paths, const tasks::LookAtFile& look = {});
 
 }  // namespace weft::cli

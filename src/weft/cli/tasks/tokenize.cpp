@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // `weft tokenize`: ids, tokens and their places in the text, from the tokeniser of a directory; no model is needed.
 #include <cstdint>
+#include <functional>
 #include <iostream>
 #include <memory>
+#include <optional>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,6 +19,7 @@
 #include "weft/cli/front/printing/visible_output.h"
 #include "weft/cli/tasks/text_input.h"
 #include "weft/core/joined.h"
+#include "weft/core/number.h"
 #include "weft/core/quote.h"
 #include "weft/text/hugging_face.h"
 #include "weft/text/pair/pair_tokenizer.h"
@@ -171,14 +175,41 @@ void print_windows(const text::HuggingFaceTokenizer& tokenizer, const tasks::Doc
   }
 }
 
-void print_decoded(const text::HuggingFaceTokenizer& tokenizer, const TokenizeOptions& options, bool skip_special) {
+using Decode = std::function<std::string(const std::vector<std::int64_t>& ids)>;
+
+// The ids of a line, with blanks between.
+std::vector<std::int64_t> ids_in(const tasks::Document& line) {
   std::vector<std::int64_t> ids;
-  parse_value("ID", options.source.texts, ids);
-  const std::string text = tokenizer.display(ids, skip_special);
-  if (options.json) {
+  std::istringstream words(line.first);
+  for (std::string word; words >> word;) {
+    const std::optional<std::int64_t> id = integer_of(word);
+    require(id.has_value(), line.name, ": expected ids with blanks between, found ", Quoted(word));
+    ids.push_back(*id);
+  }
+  return ids;
+}
+
+void print_text_of(const std::vector<std::int64_t>& ids, const Decode& decode, bool json) {
+  const std::string text = decode(ids);
+  if (json) {
     print_json({{"result", text}, {"metadata", {{"tokens", ids.size()}}}});
   } else {
     print_text(text + "\n");
+  }
+}
+
+// The arguments are the ids of one text; a file and standard input have a text a line.
+void print_decoded(const TokenizeOptions& options, const Decode& decode) {
+  check_source(options.source);
+  if (are_texts(options.source.texts)) {
+    std::vector<std::int64_t> ids;
+    parse_value("ID", options.source.texts, ids);
+    print_text_of(ids, decode, options.json);
+    return;
+  }
+  DocumentReader reader(options.source);
+  for (auto lines = reader.next(1); !lines.empty(); lines = reader.next(1)) {
+    print_text_of(ids_in(lines.front()), decode, options.json);
   }
 }
 
@@ -210,14 +241,9 @@ void run_sides(const TokenizeOptions& options, const TokenizeConfig& config) {
   require(config.max_length == 0 && config.stride == 0 && !config.truncate, Quoted(options.directory, 4096),
           ": Marian's and Pegasus' texts are not cut into windows: leave out --max-length, --stride and --truncate");
   if (options.decode) {
-    std::vector<std::int64_t> ids;
-    parse_value("ID", options.source.texts, ids);
-    const std::string text = config.special_tokens ? tokenizer->side(side).decode(ids) : tokenizer->display(ids, side);
-    if (options.json) {
-      print_json({{"result", text}, {"metadata", {{"tokens", ids.size()}}}});
-    } else {
-      print_text(text + "\n");
-    }
+    print_decoded(options, [&](const std::vector<std::int64_t>& ids) {
+      return config.special_tokens ? tokenizer->side(side).decode(ids) : tokenizer->display(ids, side);
+    });
     return;
   }
   check_source(options.source);
@@ -237,7 +263,8 @@ void run_tokenize(const TokenizeOptions& options) {
   }
   const text::HuggingFaceTokenizer tokenizer(options.directory);
   if (options.decode) {
-    print_decoded(tokenizer, options, !config.special_tokens);
+    print_decoded(options,
+                  [&](const std::vector<std::int64_t>& ids) { return tokenizer.display(ids, !config.special_tokens); });
     return;
   }
   check_source(options.source);
@@ -256,7 +283,8 @@ void add_tokenize(CLI::App& parent) {
       .required();
   add_text_arguments(app, options->source, true);
   add_fields<TokenizeConfig>(app, {.title = "Options"}, options->given);
-  app.add_flag("--decode", options->decode, "the arguments are ids; print their text");
+  app.add_flag("--decode", options->decode,
+               "print the text of ids, which are the arguments, or of each line of ids in --file or standard input");
   add_json_flag(app, options->json);
   app.callback([options] { run_tokenize(*options); });
 }

@@ -93,7 +93,7 @@ PreparedText prepare_masked_text_resumption(const fs::path& run, const Json& giv
   made.text = training::resumed_text(stands, rest, where);
   made.distillation = training::resumed_distillation(stands, rest, where);
   const auto config = training::resumed_settings<MaskedTextConfig>(stands, rest, {}, where);
-  require(rest.empty(), "no field of this task is called '", rest.empty() ? "" : rest.begin().key(), "'");
+  training::require_all_taken(rest);
   return prepared_with(checkpoint::open_model(training::checkpoint_to_resume(directory).path), made, config);
 }
 

@@ -84,14 +84,13 @@ AnswerObjective::AnswerObjective(Setup given) : Objective(std::move(given), mode
           "class_weights and label_smoothing are for tasks with labels; answer learns places in a text");
 }
 
-void AnswerObjective::add_question(Split split, const readers::Question& question, const std::string& file) {
-  tasks::RunOptions run;
-  run.truncate = setup().data.truncate;
-  run.stride = setup().data.stride;
-  const tasks::LengthRule rule = tasks::windowed_texts(setup().model, run, text::Truncation::kOnlySecond);
+void AnswerObjective::add_question(Split split, const readers::Question& question, const std::string& file,
+                                   ReadSummary& summary) {
   const std::string name = concat(file, " question ", quote(question.id));
   const tasks::EncodedDocument encoded =
-      tasks::encode_document(*setup().model.tokenizer, {question.question, *question.context, name}, rule);
+      tasks::encode_document(*setup().model.tokenizer, {question.question, *question.context, name},
+                             window_rule(text::Truncation::kOnlySecond));
+  summary.note_cut(encoded.left_out);
   if (split == Split::kHeldOut) {
     questions_.push_back({question, windows_.size(), encoded.windows.size()});
   }
@@ -125,7 +124,7 @@ ReadSummary AnswerObjective::read_files(Split split, const std::vector<std::stri
   };
   const auto visit = [&](const readers::Question& question, const std::filesystem::path& file) {
     take(split, [&] {
-      add_question(split, question, quote(file.native(), 4096));
+      add_question(split, question, quote(file.native(), 4096), summary);
       keep_origin(split,
                   [&] { return Json{{"file", file.string()}, {"id", question.id}, {"question", question.question}}; });
     });
@@ -149,12 +148,8 @@ at::Tensor AnswerObjective::loss(const models::EncoderOutput& output, const Trai
 // A place among those of a row; padding is none, as in the loss.
 std::vector<at::Tensor> AnswerObjective::choices(const models::EncoderOutput& output,
                                                  const TrainingBatch& batch) const {
-  constexpr double kNever = -1e30;
   const at::Tensor keep = kept_tokens(batch.input);
-  const auto among = [&](const at::Tensor& logits) {
-    return keep.defined() ? logits.to(at::kFloat).masked_fill(keep.logical_not(), kNever) : logits;
-  };
-  return {among(output.start_logits), among(output.end_logits)};
+  return {among_kept(output.start_logits, keep), among_kept(output.end_logits, keep)};
 }
 
 std::int64_t AnswerObjective::numbers(std::int64_t /*example*/) const { return kKeptNumbers; }

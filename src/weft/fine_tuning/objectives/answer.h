@@ -41,7 +41,7 @@ class AnswerObjective final : public Objective {
   };
   struct Found;
 
-  void add_question(Split split, const readers::Question& question, const std::string& file);
+  void add_question(Split split, const readers::Question& question, const std::string& file, ReadSummary& summary);
   std::vector<Found> find_answers(Kept kept) const;
   bool may_lack_answers() const;  // whether a held-out question has no answer, as in SQuAD 2.0
 

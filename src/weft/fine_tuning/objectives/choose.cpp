@@ -11,6 +11,7 @@
 #include "weft/fine_tuning/record_reading.h"
 #include "weft/fine_tuning/review.h"
 #include "weft/metrics/classification.h"
+#include "weft/readers/input/columns.h"
 #include "weft/readers/json_document_reader.h"
 #include "weft/readers/json_lines_reader.h"
 
@@ -27,8 +28,8 @@ struct Puzzle {
 
 Puzzle puzzle_of(const readers::JsonRecord& record, const std::string& place) {
   Puzzle question;
-  question.prompt = readers::string_field(record.object, "prompt", place);
-  const auto choices = record.object.find("choices");
+  question.prompt = readers::string_field(record.object, readers::known_field(record.object, "prompt"), place);
+  const auto choices = record.object.find(readers::known_field(record.object, "choices"));
   if (choices == record.object.end() || !choices->is_array() || choices->size() < 2) {
     readers::malformed(place, ": \"choices\" must be a list of at least two texts");
   }
@@ -38,7 +39,7 @@ Puzzle puzzle_of(const readers::JsonRecord& record, const std::string& place) {
     }
     question.choices.push_back(choice.get<std::string>());
   }
-  const auto label = record.object.find("label");
+  const auto label = record.object.find(readers::known_field(record.object, "label"));
   const bool fits = label != record.object.end() && label->is_number_integer() && *label >= 0 &&
                     *label < static_cast<std::int64_t>(question.choices.size());
   if (!fits) {

@@ -69,12 +69,12 @@ struct TagObjective::Scored {
   double loss = 0.0;
 };
 
-void TagObjective::add_sentence(Split split, const readers::TaggedSentence& sentence, const std::string& place) {
+void TagObjective::add_sentence(Split split, const readers::TaggedSentence& sentence, const std::string& place,
+                                ReadSummary& summary) {
   const auto [text, ends] = joined_words(sentence.words);
-  tasks::RunOptions run;
-  run.stride = setup().data.stride;
-  const tasks::LengthRule rule = tasks::windowed_texts(setup().model, run, text::Truncation::kOnlyFirst);
+  const tasks::LengthRule rule = window_rule(text::Truncation::kOnlyFirst);
   const tasks::EncodedDocument encoded = tasks::encode_document(*setup().model.tokenizer, {text, {}, place}, rule);
+  summary.note_cut(encoded.left_out);
   std::int64_t last_word = -1;  // each word's first token alone is labelled
   for (std::size_t number = 0; number < encoded.windows.size(); ++number) {
     const text::Encoding& window = encoded.windows[number];
@@ -108,7 +108,7 @@ ReadSummary TagObjective::read_files(Split split, const std::vector<std::string>
   };
   const auto visit = [&](const readers::TaggedSentence& sentence, const std::filesystem::path& file) {
     take(split, [&] {
-      add_sentence(split, sentence, concat(quote(file.native(), 4096), " line ", sentence.line));
+      add_sentence(split, sentence, concat(quote(file.native(), 4096), " line ", sentence.line), summary);
       keep_origin(split, [&] { return Json{{"file", file.string()}, {"line", sentence.line}}; });
       if (split == Split::kHeldOut) {
         sentences_.push_back({sentence.words, sentence.tags});

@@ -46,7 +46,8 @@ class TagObjective final : public Objective {
   struct Scored;
 
   at::Tensor labels_of(const TrainingBatch& batch) const;  // int64 [rows, tokens], -100 where there is none
-  void add_sentence(Split split, const readers::TaggedSentence& sentence, const std::string& place);
+  void add_sentence(Split split, const readers::TaggedSentence& sentence, const std::string& place,
+                    ReadSummary& summary);
   Scored score(Kept kept) const;
   std::string doubt(const Scored& scored) const;
 

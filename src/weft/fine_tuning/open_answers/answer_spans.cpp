@@ -10,6 +10,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "weft/fine_tuning/training_batch.h"
+
 namespace weft::fine_tuning {
 namespace {
 
@@ -144,7 +146,6 @@ std::optional<BestSpan> best_span(std::span<const float> starts, std::span<const
 
 at::Tensor any_place_loss(const at::Tensor& logits, const at::Tensor& keep,
                           std::span<const std::vector<std::int64_t>> places) {
-  constexpr double kNever = -1e30;
   const std::int64_t tokens = logits.size(1);
   std::vector<std::int64_t> rows;
   at::Tensor right = at::zeros(logits.sizes(), at::kBool);

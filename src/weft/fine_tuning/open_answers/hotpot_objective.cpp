@@ -235,13 +235,10 @@ at::Tensor HotpotObjective::loss(const models::EncoderOutput& output, const Trai
 // Its type, and a place for the start and the end of each.
 std::vector<at::Tensor> HotpotObjective::choices(const models::EncoderOutput& output,
                                                  const TrainingBatch& batch) const {
-  constexpr double kNever = -1e30;
   const at::Tensor keep = kept_tokens(batch.input);
   const at::Tensor logits = output.logits.to(at::kFloat);
-  const auto among = [&](const at::Tensor& places) {
-    return keep.defined() ? places.masked_fill(keep.logical_not(), kNever) : places;
-  };
-  return {logits.select(1, 0).narrow(1, kType, 3), among(logits.select(2, kStart)), among(logits.select(2, kEnd))};
+  return {logits.select(1, 0).narrow(1, kType, 3), among_kept(logits.select(2, kStart), keep),
+          among_kept(logits.select(2, kEnd), keep)};
 }
 
 std::int64_t HotpotObjective::numbers(std::int64_t example) const {

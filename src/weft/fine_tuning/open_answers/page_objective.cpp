@@ -172,14 +172,10 @@ PageObjective::Target PageObjective::target_of(const NaturalQuestion& question, 
 
 void PageObjective::add_question(Split split, NaturalQuestion question, const std::string& file, ReadSummary& summary) {
   const Page page = page_of(question);
-  tasks::RunOptions run;
-  run.truncate = setup().data.truncate;
-  run.stride = setup().data.stride;
-  const tasks::LengthRule rule = tasks::windowed_texts(setup().model, run, text::Truncation::kOnlySecond);
   const tasks::EncodedDocument encoded = tasks::encode_document(
-      *setup().model.tokenizer, {question.question, page.text, concat(file, " question ", question.id)}, rule);
-  summary.cut += encoded.left_out > 0 ? 1 : 0;
-  summary.left_out += encoded.left_out;
+      *setup().model.tokenizer, {question.question, page.text, concat(file, " question ", question.id)},
+      window_rule(text::Truncation::kOnlySecond));
+  summary.note_cut(encoded.left_out);
   for (const text::Encoding& encoding : encoded.windows) {
     // Candidates are scored, and not learned.
     Window window =
@@ -238,13 +234,11 @@ at::Tensor PageObjective::loss(const models::EncoderOutput& output, const Traini
 
 // Its type, and a place for the start and the end of each answer.
 std::vector<at::Tensor> PageObjective::choices(const models::EncoderOutput& output, const TrainingBatch& batch) const {
-  constexpr double kNever = -1e30;
   const at::Tensor keep = kept_tokens(batch.input);
   const at::Tensor logits = output.logits.to(at::kFloat);
   std::vector<at::Tensor> all = {logits.select(1, 0).narrow(1, kPageType, kPageTypes)};
   for (const std::int64_t number : {kShortStart, kShortEnd, kLongStart, kLongEnd}) {
-    const at::Tensor places = logits.select(2, number);
-    all.push_back(keep.defined() ? places.masked_fill(keep.logical_not(), kNever) : places);
+    all.push_back(among_kept(logits.select(2, number), keep));
   }
   return all;
 }

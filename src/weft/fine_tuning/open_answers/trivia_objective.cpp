@@ -67,15 +67,11 @@ std::vector<std::pair<std::string, std::string>> TriviaObjective::remarks() cons
 
 TriviaObjective::ReadPage TriviaObjective::read_page(const TriviaQuestion& question, const TriviaPage& page,
                                                      const Domain& domain) const {
-  tasks::RunOptions run;
-  run.truncate = setup().data.truncate;
-  run.stride = setup().data.stride;
-  const tasks::LengthRule rule = tasks::windowed_texts(setup().model, run, text::Truncation::kOnlySecond);
   const std::string name =
       concat(quote(domain.file.native(), 4096), " question ", quote(question.id), " document ", quote(page.file));
   const std::string document = readers::read_trivia_page(domain.evidence, page);
-  tasks::EncodedDocument encoded =
-      tasks::encode_document(*setup().model.tokenizer, {question.question, document, name}, rule);
+  tasks::EncodedDocument encoded = tasks::encode_document(*setup().model.tokenizer, {question.question, document, name},
+                                                          window_rule(text::Truncation::kOnlySecond));
   ReadPage read{.file = page.file, .windows = std::move(encoded.windows), .left_out = encoded.left_out};
   read.parts.reserve(read.windows.size());
   for (const text::Encoding& window : read.windows) {
@@ -132,8 +128,7 @@ void TriviaObjective::add_question(Split split, const TriviaQuestion& question, 
   };
   const std::size_t first_of_question = parts_.size();
   for (ReadPage& page : pages) {
-    summary.cut += page.left_out > 0 ? 1 : 0;
-    summary.left_out += page.left_out;
+    summary.note_cut(page.left_out);
     const std::string file = page.file;
     const std::size_t first_of_page = parts_.size();
     add_page(split, std::move(page), answer);
@@ -191,12 +186,8 @@ at::Tensor TriviaObjective::loss(const models::EncoderOutput& output, const Trai
 
 std::vector<at::Tensor> TriviaObjective::choices(const models::EncoderOutput& output,
                                                  const TrainingBatch& batch) const {
-  constexpr double kNever = -1e30;
   const at::Tensor keep = kept_tokens(batch.input);
-  const auto among = [&](const at::Tensor& logits) {
-    return keep.defined() ? logits.to(at::kFloat).masked_fill(keep.logical_not(), kNever) : logits;
-  };
-  return {among(output.start_logits), among(output.end_logits)};
+  return {among_kept(output.start_logits, keep), among_kept(output.end_logits, keep)};
 }
 
 std::int64_t TriviaObjective::numbers(std::int64_t /*example*/) const { return kPageNumbers; }

@@ -142,7 +142,6 @@ ReadSummary WikiHopObjective::read_files(Split split, const std::vector<std::str
 
 // [rows, most candidates]; where a row has fewer, what no softmax sees.
 at::Tensor WikiHopObjective::scores(const models::EncoderOutput& output, const TrainingBatch& batch) const {
-  constexpr double kNever = -1e30;
   std::size_t most = 0;
   for (const std::int64_t example : batch.examples) {
     most = std::max(most, targets_[Split::kTraining][static_cast<std::size_t>(example)].marks.size());

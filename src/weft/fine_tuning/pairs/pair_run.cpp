@@ -17,6 +17,7 @@
 #include "weft/fine_tuning/denoising/denoiser.h"
 #include "weft/fine_tuning/pairs/joint_vocabulary.h"
 #include "weft/fine_tuning/pairs/pair_encoding.h"
+#include "weft/fine_tuning/run_length.h"
 #include "weft/training/processes/process_group.h"
 #include "weft/training/resumption.h"
 #include "weft/training/run_state.h"
@@ -143,11 +144,7 @@ PreparedPairs prepare_with(const PairSettings& settings, PairModel begin, PairTe
   prepared.task = std::make_shared<PairTask>(std::move(begin), prepared.settings, std::move(data));
   prepared.epoch_steps = prepared.task->steps_of(1);
   if (const std::int64_t epochs = prepared.settings.pairs.epochs; epochs > 0) {
-    const std::int64_t steps = prepared.task->steps_of(epochs);
-    const std::int64_t given = prepared.settings.trainer.steps;
-    require(given == 0 || given == steps, "epochs ", epochs, " makes ", steps, " steps with these data, but steps is ",
-            given, "; give only one of them");
-    prepared.settings.trainer.steps = steps;
+    set_steps(prepared.settings.trainer, epochs, prepared.task->steps_of(epochs));
   }
   check_config(prepared.settings.trainer, "training");
   return prepared;
@@ -169,16 +166,6 @@ PreparedPairs prepare_further(PairSettings settings, bool has_budget, const fs::
     settings.pairs.batch_tokens = std::max({settings.pairs.batch_tokens, limits.source, limits.target});
   }
   return prepare_with(settings, std::move(begin), training, held_out);
-}
-
-// A run's own training.json says both how many epochs it has and how many steps these are. What is given anew decides.
-void choose_pair_length(PairSettings& settings, const Json& given) {
-  if (given.contains("steps") && !given.contains("epochs")) {
-    settings.pairs.epochs = 0;
-  } else if (settings.pairs.epochs > 0 && !given.contains("steps")) {
-    settings.trainer.steps = 0;
-    settings.trainer.minutes = given.contains("epochs") && !given.contains("minutes") ? 0 : settings.trainer.minutes;
-  }
 }
 
 }  // namespace
@@ -227,8 +214,8 @@ PreparedPairs prepare_pairs_resumption(const fs::path& run, const Json& given) {
   models::EncoderDecoderConfig again = settings.model;
   formats::update_from_json(again, training::take_fields<models::EncoderDecoderConfig>(rest), "training");
   training::check_same(formats::to_json(settings.model), formats::to_json(again), {}, checkpoint / "config.json");
-  require(rest.empty(), "no field of this task is called '", rest.empty() ? "" : rest.begin().key(), "'");
-  choose_pair_length(settings, given);
+  training::require_all_taken(rest);
+  choose_length(settings.pairs.epochs, settings.trainer, given);
   PairTexts training(settings.pairs, false);
   PairTexts held_out(settings.pairs, true);
   return prepare_with(settings, opened_pair(opened, Json::object(), {}), training, held_out);

@@ -13,6 +13,7 @@
 
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
+#include "weft/generation/processors/words.h"
 
 namespace weft::generation {
 namespace {
@@ -231,20 +232,7 @@ class TreeKeeper {
         texts_(shape_.target.begin(), shape_.target.end()),
         brackets_(shape_, texts_) {}
 
-  void operator()(const RowScores& row) const {
-    const std::vector<std::int64_t> ids = may_come(row);
-    std::vector<float> kept;
-    kept.reserve(ids.size());
-    bool any = false;
-    for (const std::int64_t id : ids) {
-      kept.push_back(row.scores[static_cast<std::size_t>(id)]);
-      any = any || kept.back() != kImpossible;
-    }
-    std::fill(row.scores.begin(), row.scores.end(), kImpossible);
-    for (std::size_t i = 0; i < ids.size(); ++i) {
-      row.scores[static_cast<std::size_t>(ids[i])] = any ? kept[i] : 0.0F;
-    }
-  }
+  void operator()(const RowScores& row) const { keep_only(row.scores, may_come(row)); }
 
  private:
   std::vector<std::int64_t> may_come(const RowScores& row) const {

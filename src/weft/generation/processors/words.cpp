@@ -47,6 +47,20 @@ Processor ban_tokens_at(std::int64_t length, std::vector<std::int64_t> ids) {
   };
 }
 
+void keep_only(std::span<float> scores, std::span<const std::int64_t> ids) {
+  std::vector<float> kept;
+  kept.reserve(ids.size());
+  bool any = false;
+  for (const std::int64_t id : ids) {
+    kept.push_back(scores[static_cast<std::size_t>(id)]);
+    any = any || kept.back() != kImpossible;
+  }
+  std::fill(scores.begin(), scores.end(), kImpossible);
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    scores[static_cast<std::size_t>(ids[i])] = any ? kept[i] : 0.0F;
+  }
+}
+
 // `transformers` makes the scores 0 only where no beam of the text has an allowed token left; here each beam is by
 // itself, and such a beam goes on as the others do.
 Processor allow_only(AllowedTokens allowed) {
@@ -54,18 +68,11 @@ Processor allow_only(AllowedTokens allowed) {
     const std::vector<std::int64_t> ids = allowed(row.item, row.tokens);
     require(!ids.empty(), "text ", row.item, " may not go on: no token is allowed behind its ", row.tokens.size(),
             " tokens");
-    std::vector<float> kept;
-    bool any = false;
     for (const std::int64_t id : ids) {
       require(id >= 0 && id < std::ssize(row.scores), "text ", row.item, ": token ", id,
               " is allowed, but the model has ", row.scores.size(), " tokens");
-      kept.push_back(row.scores[static_cast<std::size_t>(id)]);
-      any = any || kept.back() != kImpossible;
     }
-    std::fill(row.scores.begin(), row.scores.end(), kImpossible);
-    for (std::size_t i = 0; i < ids.size(); ++i) {
-      row.scores[static_cast<std::size_t>(ids[i])] = any ? kept[i] : 0.0F;
-    }
+    keep_only(row.scores, ids);
   };
 }
 

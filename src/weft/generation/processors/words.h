@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "weft/generation/processors/processor.h"
@@ -17,6 +18,9 @@ Processor bias_words(std::vector<BiasedWord> words);
 Processor ban_tokens(std::vector<std::int64_t> ids);
 /// The same for the token behind a text of `length` tokens.
 Processor ban_tokens_at(std::int64_t length, std::vector<std::int64_t> ids);
+/// All scores but those of `ids`, which are ids of the vocabulary, become minus infinity; where these are all minus
+/// infinity they become 0.
+void keep_only(std::span<float> scores, std::span<const std::int64_t> ids);
 /// Only those that `allowed` gives may come. Where their scores are all minus infinity they become 0, so that one of
 /// them comes. Errors: kArgument when it gives none, or an id outside of the vocabulary.
 Processor allow_only(AllowedTokens allowed);

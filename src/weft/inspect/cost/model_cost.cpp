@@ -9,7 +9,6 @@
 #include "weft/core/work/pieces.h"
 #include "weft/inspect/cost/computed_orders.h"
 #include "weft/inspect/survey/survey.h"
-#include "weft/pattern/syntax.h"
 
 namespace weft::inspect {
 namespace {
@@ -175,15 +174,6 @@ pattern::Site site_at(const ModelShape& shape, std::int64_t length) {
   return site;
 }
 
-/// What tells the layouts of two layers apart.
-std::string heads_text(const pattern::Pattern& pattern, pattern::Site site) {
-  std::string text;
-  for (site.head = 0; site.head < site.heads; ++site.head) {
-    text += pattern::Printer(pattern::Context(site)).node(pattern.root()).take() + "\n";
-  }
-  return text;
-}
-
 bool fits(const pattern::Pattern& pattern, const ModelShape& shape, std::int64_t length) {
   try {
     pattern.check(site_at(shape, length));
@@ -223,7 +213,7 @@ std::vector<LayoutWork> layer_works(const pattern::Pattern& pattern, const Model
   pattern::Site site = site_at(shape, length);
   for (site.layer = 0; site.layer < shape.layers; ++site.layer) {
     pattern.check(site);
-    std::string text = heads_text(pattern, site);
+    std::string text = text_for_heads(pattern, site);
     if (works.empty() || text != known) {
       works.push_back(computed_work(pattern, site, shape.head_dim()));
       known = std::move(text);
@@ -252,7 +242,7 @@ std::optional<LayerEstimates> estimated_works(const pattern::Pattern& pattern, c
   pattern::Site site = site_at(shape, length);
   const double questions = kSurveyQuestions / static_cast<double>(std::min<std::int64_t>(shape.layers, 16));
   for (site.layer = 0; site.layer < shape.layers; ++site.layer) {
-    std::string text = heads_text(pattern, site);
+    std::string text = text_for_heads(pattern, site);
     if (text != known) {
       work = {};
       for (const ComputedOrder& order : computed_orders(pattern, site)) {

@@ -17,7 +17,6 @@
 #include "weft/inspect/graph/paths.h"
 #include "weft/inspect/survey/survey.h"
 #include "weft/pattern/interval.h"
-#include "weft/pattern/syntax.h"
 
 namespace weft::inspect {
 namespace {
@@ -47,22 +46,13 @@ pattern::LayoutStatistics statistics_of(pattern::BlockLayout layout, const std::
   return statistics(layout);
 }
 
-/// What tells the graphs of two layers apart.
-std::string layer_text(const pattern::Pattern& pattern, pattern::Site site) {
-  std::string text;
-  for (site.head = 0; site.head < site.heads; ++site.head) {
-    text += pattern::Printer(pattern::Context(site)).node(pattern.root()).take() + "\n";
-  }
-  return text;
-}
-
 /// Layers that draw graphs of their own are each built: `work` words and draws a layer.
 bool is_reach_affordable(const pattern::Pattern& pattern, const GraphRequest& request, double work) {
   pattern::Site site = request.site;
   std::string known;
   double graphs = 0;
   for (site.layer = 0; site.layer < request.layers; ++site.layer) {
-    std::string text = layer_text(pattern, site);
+    std::string text = text_for_heads(pattern, site);
     graphs += text == known ? 0 : 1;
     known = std::move(text);
   }
@@ -78,7 +68,7 @@ std::vector<Estimate> reach_by_layer(const pattern::Pattern& pattern, const Grap
   pattern::Site site = request.site;
   for (site.layer = 0; site.layer < request.layers; ++site.layer) {
     // Most stacks have one pattern: its graph is built once, and not per layer.
-    std::string text = layer_text(pattern, site);
+    std::string text = text_for_heads(pattern, site);
     if (text != known) {
       graph = pattern_graph(pattern, site, request.head);
       known = std::move(text);

@@ -35,7 +35,7 @@ struct GraphStatistics {
   std::int64_t sampled = 0;       ///< positions that were measured; 0 where all were
   PathLengths paths;              ///< of the directed graph, without self-loops
   Estimate clustering;            ///< of the symmetrised graph, as is the next
-  std::optional<Estimate> second_eigenvalue;  ///< see spectrum.h
+  std::optional<Estimate> second_eigenvalue;  ///< see second_eigenvalue()
   bool contains_star = false;                 ///< see below
   std::vector<Estimate> reach;                ///< [layers]: positions that one position has heard of after the layer
 };

@@ -48,22 +48,6 @@ class RowBuilder {
   std::vector<std::uint32_t> touched_;
 };
 
-/// The 64 keys of a row of a block as bits.
-std::uint64_t block_row(const pattern::BlockLayout& layout, std::int32_t kind, std::int64_t row) {
-  if (pattern::is_full(kind)) {
-    return ~std::uint64_t{0};
-  }
-  if (pattern::is_partial(kind)) {
-    return layout.mask_bits[static_cast<std::size_t>(kind * kSquareSide + row)];
-  }
-  const auto base = static_cast<std::size_t>((pattern::weight_index(kind) * kSquareSide + row) * kSquareSide);
-  std::uint64_t bits = 0;
-  for (std::size_t key = 0; key < kSquareSide; ++key) {
-    bits |= static_cast<std::uint64_t>(layout.log_weight[base + key] >= 0.0F) << key;
-  }
-  return bits;
-}
-
 /// The groups that the heads use, each once.
 std::vector<std::int64_t> groups_of(const pattern::BlockLayout& layout, std::span<const std::int64_t> heads) {
   std::vector<std::int64_t> groups;
@@ -164,7 +148,7 @@ WordRows word_rows(const pattern::BlockLayout& layout, std::span<const std::int6
         const std::uint64_t self =
             query / kSquareSide == layout.key_block[block] ? std::uint64_t{1} << (query % kSquareSide) : 0;
         builder.add(static_cast<std::uint32_t>(layout.key_block[block]),
-                    block_row(layout, layout.kind[block], query % kSquareSide) &
+                    pattern::keys_of_row(layout, layout.kind[block], query % kSquareSide) &
                         pattern::low_bits(rows.positions - first) & ~self);
       }
     }

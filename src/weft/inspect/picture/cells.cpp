@@ -12,23 +12,6 @@
 namespace weft::inspect {
 namespace {
 
-/// The 64 keys of one row of a block as bits.
-std::uint64_t row_bits(const pattern::BlockLayout& layout, std::int32_t kind, std::int64_t row) {
-  if (pattern::is_full(kind)) {
-    return ~std::uint64_t{0};
-  }
-  if (pattern::is_partial(kind)) {
-    return layout.mask_bits[static_cast<std::size_t>(kind * kPictureTile + row)];
-  }
-  const auto base = static_cast<std::size_t>((pattern::weight_index(kind) * kPictureTile + row) * kPictureTile);
-  std::uint64_t bits = 0;
-  for (std::size_t key = 0; key < kPictureTile; ++key) {
-    bits |= static_cast<std::uint64_t>(layout.log_weight[base + key] >= 0.0F) << key;
-  }
-  return bits;
-}
-
-/// The lowest `count` bits.
 class CellCounter {
  public:
   CellCounter(const pattern::BlockLayout& layout, const Picture& picture)
@@ -59,7 +42,7 @@ class CellCounter {
     const std::int64_t begin = std::max(query_block * kPictureTile, picture_.queries.begin);
     const std::int64_t end = std::min((query_block + 1) * kPictureTile, picture_.queries.end);
     for (std::int64_t query = begin; query < end; ++query) {
-      add_row(query, key_begin, row_bits(layout_, kind, query % kPictureTile) & inside);
+      add_row(query, key_begin, pattern::keys_of_row(layout_, kind, query % kPictureTile) & inside);
     }
   }
 

@@ -334,6 +334,18 @@ double question_cost(const pattern::Node& root) {
   return std::max(1.0, nodes / 8);
 }
 
+std::string text_for_head(const pattern::Pattern& pattern, const pattern::Site& site) {
+  return pattern::Printer(pattern::Context(site)).node(pattern.root()).take();
+}
+
+std::string text_for_heads(const pattern::Pattern& pattern, pattern::Site site) {
+  std::string text;
+  for (site.head = 0; site.head < site.heads; ++site.head) {
+    text += text_for_head(pattern, site) + "\n";
+  }
+  return text;
+}
+
 std::vector<std::vector<std::int64_t>> equal_heads(const pattern::Pattern& pattern, pattern::Site site,
                                                    std::optional<std::int64_t> head) {
   require(
@@ -343,8 +355,7 @@ std::vector<std::vector<std::int64_t>> equal_heads(const pattern::Pattern& patte
   std::unordered_map<std::string, std::size_t> known;
   const std::int64_t end = head ? *head + 1 : site.heads;
   for (site.head = head.value_or(0); site.head < end; ++site.head) {
-    const std::string text = pattern::Printer(pattern::Context(site)).node(pattern.root()).take();
-    const auto [entry, is_new] = known.emplace(text, result.size());
+    const auto [entry, is_new] = known.emplace(text_for_head(pattern, site), result.size());
     if (is_new) {
       result.emplace_back();
     }

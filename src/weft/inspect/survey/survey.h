@@ -36,6 +36,11 @@ LayoutSurvey survey_layout(const pattern::Pattern& pattern, const pattern::Site&
 /// Nodes of the pattern's tree for one head: what a question costs in comparison.
 double question_cost(const pattern::Node& root);
 
+/// The pattern as the head of `site` has it: two with one text have one graph.
+std::string text_for_head(const pattern::Pattern& pattern, const pattern::Site& site);
+/// The same of every head of the site, a line each: what tells the layouts of two layers apart.
+std::string text_for_heads(const pattern::Pattern& pattern, pattern::Site site);
+
 /// The heads of `site`, or one of them, that have equal patterns: a list for each distinct one, in the order met.
 /// Errors: kArgument for a head that the site does not have.
 std::vector<std::vector<std::int64_t>> equal_heads(const pattern::Pattern& pattern, pattern::Site site,

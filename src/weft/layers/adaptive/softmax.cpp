@@ -6,14 +6,15 @@
 #include <ATen/ops/cat.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/log_softmax.h>
-#include <ATen/ops/zeros.h>
 #include <c10/core/DeviceType.h>
 #include <c10/core/GradMode.h>
 
 #include <algorithm>
 #include <utility>
 
+#include "weft/attention/accumulation.h"
 #include "weft/core/error.h"
+#include "weft/layers/cross_entropy/scores_by_chunks.h"
 #include "weft/layers/linear.h"
 
 namespace weft::layers {
@@ -23,10 +24,6 @@ constexpr std::int64_t kLogarithmsOfAChunk = std::int64_t{1} << 22;  // 16 MB of
 
 at::Tensor projected(const at::Tensor& hidden, const at::Tensor& projection) {
   return projection.defined() ? apply_linear(hidden, projection.t(), {}) : hidden;
-}
-
-at::Tensor at_least_float(const at::Tensor& scores) {
-  return scores.scalar_type() == at::kDouble ? scores : scores.to(at::kFloat);
 }
 
 /// Labels of the first softmax: an id of its cluster, or the class of the id's cluster.
@@ -55,13 +52,13 @@ at::Tensor AdaptiveScorer::first_scores(const at::Tensor& hidden) const {
 }
 
 at::Tensor AdaptiveScorer::log_probabilities(const at::Tensor& hidden) const {
-  const at::Tensor first = at::log_softmax(at_least_float(first_scores(hidden)), -1);
+  const at::Tensor first = at::log_softmax(attention::at_least_float(first_scores(hidden)), -1);
   std::vector<at::Tensor> parts = {first.narrow(-1, 0, bounds_[1])};
   for (std::size_t i = 1; i < parts_.clusters.size(); ++i) {
     const Cluster& cluster = parts_.clusters[i];
     const at::Tensor scores = apply_linear(projected(hidden, cluster.projection), cluster.weight, cluster.bias);
     const std::int64_t of_cluster = bounds_[1] + static_cast<std::int64_t>(i) - 1;
-    parts.push_back(at::log_softmax(at_least_float(scores), -1) + first.narrow(-1, of_cluster, 1));
+    parts.push_back(at::log_softmax(attention::at_least_float(scores), -1) + first.narrow(-1, of_cluster, 1));
   }
   return at::cat(parts, -1);
 }
@@ -89,20 +86,15 @@ at::Tensor AdaptiveScorer::loss(const at::Tensor& hidden, const at::Tensor& labe
 
 LabelScores AdaptiveScorer::token_scores(const at::Tensor& hidden, const at::Tensor& labels) const {
   const at::NoGradGuard without_gradients;
-  const at::ScalarType sums = hidden.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
   const std::int64_t step =
       chunk_ > 0 ? chunk_ : std::max<std::int64_t>(16, kLogarithmsOfAChunk / std::max<std::int64_t>(bounds_.back(), 1));
-  LabelScores scores{at::zeros(labels.sizes(), hidden.options().dtype(sums)),
-                     at::zeros(labels.sizes(), hidden.options().dtype(at::kBool))};
-  const at::Tensor rows = labels.ne(kIgnoredLabel).nonzero().squeeze(1);
-  for (std::int64_t begin = 0; begin < rows.size(0); begin += step) {
-    const at::Tensor chosen = rows.narrow(0, begin, std::min(step, rows.size(0) - begin));
-    const at::Tensor targets = labels.index_select(0, chosen).unsqueeze(1);
-    const at::Tensor logarithms = log_probabilities(hidden.index_select(0, chosen));
-    scores.nats.index_copy_(0, chosen, logarithms.gather(1, targets).neg().squeeze(1));
-    scores.hits.index_copy_(0, chosen, logarithms.argmax(1, true).eq(targets).squeeze(1));
-  }
-  return scores;
+  const auto scores_of = [&](const Labelled& some) {
+    const at::Tensor targets = some.labels.unsqueeze(1);
+    const at::Tensor logarithms = log_probabilities(some.hidden);
+    return LabelScores{logarithms.gather(1, targets).neg().squeeze(1),
+                       logarithms.argmax(1, true).eq(targets).squeeze(1)};
+  };
+  return scores_by_chunks(hidden, labels, labelled_rows(labels), step, scores_of);
 }
 
 AdaptiveOutputImpl::AdaptiveOutputImpl(const AdaptiveTableImpl& table, bool tied, bool projects,

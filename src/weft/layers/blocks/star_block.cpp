@@ -13,6 +13,7 @@
 #include <memory>
 #include <vector>
 
+#include "weft/attention/accumulation.h"
 #include "weft/attention/mechanisms/row_lengths.h"
 #include "weft/core/error.h"
 #include "weft/layers/blocks/ring_attention.h"
@@ -46,7 +47,7 @@ at::Tensor neighbours(const at::Tensor& rows, std::int64_t shift) {
 /// softmax over the entries of `seen`, each a key and a value for every query [B, N, H, D] -> [B, N, H D]. Sums are in
 /// float32 for half types.
 at::Tensor attend_to_few(const at::Tensor& queries, const std::vector<StarKeys>& seen) {
-  const at::ScalarType type = queries.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
+  const at::ScalarType type = attention::accumulation_type(queries);
   const at::Tensor scaled = queries.to(type) / std::sqrt(static_cast<double>(queries.size(-1)));
   std::vector<at::Tensor> scores;
   scores.reserve(seen.size());
@@ -152,7 +153,7 @@ at::Tensor StarBlockImpl::next_relay(const Rows& nodes, const at::Tensor& paddin
   const at::Tensor before = nodes.companions();
   const StarKeys seen = star_keys(relay->key_value(Rows(before, nodes.text().to(before.scalar_type())).both()), heads_);
   const at::Tensor queries = relay->query(before).unflatten(-1, {heads_, -1});  // [B, 1, H, D]
-  const at::ScalarType type = queries.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
+  const at::ScalarType type = attention::accumulation_type(queries);
   at::Tensor scores = (queries.to(type) * seen.keys).sum(-1) / std::sqrt(static_cast<double>(queries.size(-1)));
   if (padding.defined()) {
     const at::Tensor hidden = at::constant_pad_nd(padding, {1, 0});  // the relay itself is seen

@@ -17,6 +17,7 @@
 #include <limits>
 #include <utility>
 
+#include "weft/attention/accumulation.h"
 #include "weft/attention/backends/list.h"
 #include "weft/layers/host/row_kernels.h"
 #include "weft/layers/precision.h"
@@ -73,10 +74,6 @@ at::Tensor wide_bias(const at::Tensor& bias, std::int64_t ids, std::int64_t rows
 
 bool works_in_parts(const at::Tensor& tensor) { return attention::traits_of(tensor.device().type()).works_in_parts; }
 
-at::ScalarType sum_dtype(const at::Tensor& hidden) {
-  return hidden.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
-}
-
 ScoreChunk ScoreChunk::part(std::int64_t begin, std::int64_t count) const {
   return {hidden.narrow(0, begin, count), scores.narrow(0, begin, count), aligned.narrow(0, begin, count),
           targets.narrow(0, begin, count), teacher.defined() ? teacher.narrow(0, begin, count) : teacher};
@@ -105,7 +102,7 @@ std::int64_t training_chunk(std::int64_t asked, const at::Tensor& hidden, std::i
 }
 
 LossHead prepare_head(const HeadWeights& given, const at::Tensor& hidden, at::ScalarType dtype) {
-  const at::ScalarType sums = sum_dtype(hidden);
+  const at::ScalarType sums = attention::accumulation_type(hidden);
   return {given.int8 ? given.weight : aligned(given.weight, dtype),
           given.bias.defined() ? given.bias.to(sums) : given.bias,
           {},

@@ -39,8 +39,6 @@ struct ScoreChunk {
 
 /// Whether the device of `tensor` computes a few rows at a time, which stay in its caches.
 bool works_in_parts(const at::Tensor& tensor);
-/// Of losses and their sums: float64 for float64, else float32.
-at::ScalarType sum_dtype(const at::Tensor& hidden);
 
 /// Rows of `hidden` that are scored at once: `asked`, or where that is 0 what suits the device; chunks of a GPU are
 /// equally long.

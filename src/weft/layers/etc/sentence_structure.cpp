@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "weft/attention/accumulation.h"
 #include "weft/core/error.h"
 
 namespace weft::layers {
@@ -169,8 +170,7 @@ at::Tensor contrastive_loss(const at::Tensor& predicted, const at::Tensor& seen,
     return predicted.sum() * 0.0;
   }
   const auto of = [&](const at::Tensor& all) {
-    const at::ScalarType type = all.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
-    return all.flatten(0, 1).index_select(0, rows).to(type);
+    return attention::at_least_float(all.flatten(0, 1).index_select(0, rows));
   };
   return -at::log_softmax(at::matmul(of(predicted), of(seen).t()), -1).diagonal().mean();
 }

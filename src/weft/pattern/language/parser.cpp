@@ -3,6 +3,7 @@
 // descent.
 #include "weft/core/error.h"
 #include "weft/core/joined.h"
+#include "weft/pattern/language/mechanism_names.h"
 #include "weft/pattern/language/names.h"
 
 namespace weft::pattern {
@@ -117,6 +118,11 @@ class Parser {
       fail_at(source_, token.where,
               token.text == "input" ? "'input' can only be written inside global(...)"
                                     : "'layer' can only be written in place of a number");
+    }
+    if (is_mechanism_name(token.text)) {
+      fail_at(source_, token.where,
+              concat(describe(token),
+                     " is a mechanism and no pattern, so that it has no graph; weft bench mechanisms measures it"));
     }
     fail_at(source_, token.where,
             concat("unknown name ", describe(token), suggestion(token.text, all_names(), "names")));

@@ -54,15 +54,14 @@ Json proposal_json(const AttentionProfile& profile, const std::vector<LayerPropo
       least = std::min(least, head.kept_mass);
     }
   }
-  Json json = {{"weft_prune", 1},
-               {"model", formats::to_json(profile.model)},
-               {"profile", {{"data", formats::to_json(profile.data)}}},
+  Json json = begun_prune_file(profile.model);
+  json.update({{"profile", {{"data", formats::to_json(profile.data)}}},
                {"settings", formats::to_json(settings)},
                {"kept_mass", least},
                {"cost", base_cost},
                {"kept_cost", cost},
                {"cost_share", share_of(cost, base_cost)},
-               {"cost_unit", costs_are_seconds ? "seconds a text, forwards" : "keys computed"}};
+               {"cost_unit", cost_unit(costs_are_seconds)}});
   json.update(attention_lists(profile, replaced));
   json["parts"] = std::move(parts);
   return json;

@@ -103,22 +103,16 @@ std::vector<LayerProposal> propose(const AttentionProfile& profile, const Propos
           " connects the positions of one text again, and ", option("attend"),
           " cross proposes patterns from one text to another");
   std::vector<LayerProposal> layers;
-  for (const Part& part : profile.parts) {
-    if (settings.attend != "both" && part.site.cross != (settings.attend == "cross")) {
-      continue;
-    }
-    require(part.site.reason.empty(), "propose: the profile has no sums of ", part.site.name, ": ", part.site.reason);
-    require(part.sums.queries() > 0, "propose: the profile has no row of ", part.site.name, "; profile a text first");
-    LayerProposal layer{.part = &part, .base = std::make_shared<LayerBase>(part, settings.length, cost, directory)};
+  for (const Part* part : attending_parts(profile, settings.attend, "propose")) {
+    LayerProposal layer{.part = part, .base = std::make_shared<LayerBase>(*part, settings.length, cost, directory)};
     layer.base_cost = layer.base->cost();
-    for (std::int64_t head = 0; head < part.site.heads; ++head) {
+    for (std::int64_t head = 0; head < part->site.heads; ++head) {
       layer.heads.push_back(propose_head(*layer.base, head, settings));
     }
     merge_heads(layer.heads, *layer.base, settings.slack);
     join_heads(layer);
     layers.push_back(std::move(layer));
   }
-  require(!layers.empty(), "propose: the profile is of a model without ", settings.attend, "-attention");
   if (settings.rewire) {
     rewire(layers, settings);
   }

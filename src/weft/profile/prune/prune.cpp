@@ -23,16 +23,10 @@ std::vector<PrunedLayer> layers_to_prune(const AttentionProfile& profile, const 
                                          const std::filesystem::path& directory) {
   std::vector<PrunedLayer> layers;
   std::int64_t heads = 0;
-  for (const Part& part : profile.parts) {
-    if (settings.attend != "both" && part.site.cross != (settings.attend == "cross")) {
-      continue;
-    }
-    require(part.site.reason.empty(), "prune: the profile has no sums of ", part.site.name, ": ", part.site.reason);
-    require(part.sums.queries() > 0, "prune: the profile has no row of ", part.site.name, "; profile a text first");
-    layers.push_back({&part, base_graph(part, directory), cell_of(part, profile, settings), heads});
-    heads += part.site.heads;
+  for (const Part* part : attending_parts(profile, settings.attend, "prune")) {
+    layers.push_back({part, base_graph(*part, directory), cell_of(*part, profile, settings), heads});
+    heads += part->site.heads;
   }
-  require(!layers.empty(), "prune: the profile is of a model without ", settings.attend, "-attention");
   require(heads < (std::int64_t{1} << 23), "prune: at most 2^23 heads, found ", heads);
   return layers;
 }

@@ -91,6 +91,14 @@ Json part_json(const PruneResult& result, const std::string& expression, const P
 
 }  // namespace
 
+Json begun_prune_file(const ModelOrigin& model) {
+  return {{"weft_prune", kPruneVersion}, {"model", formats::to_json(model)}};
+}
+
+std::string cost_unit(bool costs_are_seconds) {
+  return costs_are_seconds ? "seconds a text, forwards" : "keys computed";
+}
+
 void write_base_files(const AttentionProfile& profile, const std::filesystem::path& from,
                       const std::filesystem::path& to) {
   for (const Part& part : profile.parts) {
@@ -160,15 +168,13 @@ Json write_prune(const std::filesystem::path& path, const PruneOrigin& origin,
     text = pruned_pattern(result, folder, directory, longest_keys(origin.profile, *result.layer.part)).to_string();
     parts.push_back(part_json(result, text, origin, directory));
   }
-  Json json = {{"weft_prune", kPruneVersion},
-               {"model", formats::to_json(origin.profile.model)},
-               {"profile",
-                {{"path", origin.profile_path.string()},
-                 {"digest", file_digest(origin.profile_path)},
-                 {"data", formats::to_json(origin.profile.data)}}},
-               {"settings", formats::to_json(origin.settings)}};
+  Json json = begun_prune_file(origin.profile.model);
+  json["profile"] = {{"path", origin.profile_path.string()},
+                     {"digest", file_digest(origin.profile_path)},
+                     {"data", formats::to_json(origin.profile.data)}};
+  json["settings"] = formats::to_json(origin.settings);
   json.update(totals(results));
-  json["cost_unit"] = origin.costs_are_seconds ? "seconds a text, forwards" : "keys computed";
+  json["cost_unit"] = cost_unit(origin.costs_are_seconds);
   json.update(attention_lists(origin.profile, replaced));
   json["parts"] = std::move(parts);
   write_file_atomically(path, formats::print_json(json, 1) + "\n");

@@ -47,6 +47,12 @@ struct PrunedPatterns {
 /// Errors: kIo, kFormat naming the file and the field.
 PrunedPatterns read_prune(const std::filesystem::path& path);
 
+/// What a file of weft prune, or of weft propose, begins with: its version, and the model.
+formats::Json begun_prune_file(const ModelOrigin& model);
+
+/// What the file says its costs are in; `costs_are_seconds` as LayoutCost has it.
+std::string cost_unit(bool costs_are_seconds);
+
 /// Copies the graphs that the profile's own patterns name from the directory `from` to `to`, under the names that they
 /// have there. Errors: kIo; kArgument where another file of that name is in the way.
 void write_base_files(const AttentionProfile& profile, const std::filesystem::path& from,

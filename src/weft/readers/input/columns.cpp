@@ -45,6 +45,11 @@ std::string usual_field(const formats::Json& record, std::span<const std::string
   return usual_name(names, usual);
 }
 
+std::string known_field(const formats::Json& record, std::string_view name) {
+  const std::string found = record.is_object() ? usual_field(record, {&name, 1}) : std::string();
+  return found.empty() ? std::string(name) : found;
+}
+
 std::vector<std::string> columns_of(const std::filesystem::path& file, const std::string& format) {
   constexpr std::size_t kMostColumns = 256;
   constexpr int kObjects = 1000;

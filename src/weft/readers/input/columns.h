@@ -21,6 +21,8 @@ inline constexpr std::array<std::string_view, 3> kLabelFields = {"label", "label
 inline constexpr std::array<std::string_view, 5> kSourceFields = {"source", "src", "text", "document", "article"};
 inline constexpr std::array<std::string_view, 5> kTargetFields = {"target", "tgt", "translation", "summary",
                                                                   "abstract"};
+/// The fields that name a record.
+inline constexpr std::array<std::string_view, 2> kRecordIdFields = {"id", "_id"};
 
 /// The first of `usual` that is among `columns`; where none is, the first that is there in other capitals, as it is
 /// written there: "Text" for "text". Empty where none is.
@@ -29,6 +31,9 @@ std::string usual_column(const std::vector<std::string>& columns, std::span<cons
 /// The same of the fields of a record, without the one that is called `taken`.
 std::string usual_field(const formats::Json& record, std::span<const std::string_view> usual,
                         std::string_view taken = {});
+
+/// What the record calls the field `name`, in any capitals; `name` itself where it has none, and is no object.
+std::string known_field(const formats::Json& record, std::string_view name);
 
 /// The columns of a table (csv, tsv), or the fields of the first 1,000 JSON objects (jsonl, json) in the order in which
 /// they come, at most 256; none of any other format. Malformed records say nothing. Errors: as the readers.

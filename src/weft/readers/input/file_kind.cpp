@@ -33,21 +33,10 @@ constexpr std::array kNames = {
 constexpr std::array<std::string_view, 8> kMoreFields = {"question", "context",    "prompt",    "choices",
                                                          "premise",  "hypothesis", "sentence1", "sentence2"};
 
-// Names of the fields that any command looks for, and those of `fields` that are not empty.
-std::vector<std::string> wanted_fields(const std::vector<std::string>& fields) {
-  std::vector<std::string> wanted(kMoreFields.begin(), kMoreFields.end());
-  wanted.insert(wanted.begin(), kTargetFields.begin(), kTargetFields.end());
-  wanted.insert(wanted.begin(), kSourceFields.begin(), kSourceFields.end());
-  wanted.insert(wanted.begin(), kTextFields.begin(), kTextFields.end());
-  std::copy_if(fields.begin(), fields.end(), std::back_inserter(wanted),
-               [](const std::string& field) { return !field.empty(); });
-  return wanted;
-}
-
 class Decision {
  public:
   Decision(ByteSource& bytes, const std::vector<std::string>& fields)
-      : bytes_(bytes), named_(format_of_name(bytes.path())), wanted_(wanted_fields(fields)) {}
+      : bytes_(bytes), named_(format_of_name(bytes.path())), wanted_(known_fields(fields)) {}
 
   FileKind decide() {
     refuse_no_text(bytes_);
@@ -160,6 +149,16 @@ class Decision {
 };
 
 }  // namespace
+
+std::vector<std::string> known_fields(const std::vector<std::string>& fields) {
+  std::vector<std::string> known(kMoreFields.begin(), kMoreFields.end());
+  known.insert(known.begin(), kTargetFields.begin(), kTargetFields.end());
+  known.insert(known.begin(), kSourceFields.begin(), kSourceFields.end());
+  known.insert(known.begin(), kTextFields.begin(), kTextFields.end());
+  std::copy_if(fields.begin(), fields.end(), std::back_inserter(known),
+               [](const std::string& field) { return !field.empty(); });
+  return known;
+}
 
 FileKind decide_kind(ByteSource& bytes, const std::vector<std::string>& fields) {
   return Decision(bytes, fields).decide();

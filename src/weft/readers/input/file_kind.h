@@ -22,6 +22,9 @@ struct FileKind {
   bool by_content() const noexcept { return !reason.empty(); }
 };
 
+/// The names of fields and columns that a record is known by, and those of `fields` that are not empty.
+std::vector<std::string> known_fields(const std::vector<std::string>& fields = {});
+
 /// The formats, as a flag names them: jsonl are JSON objects, one a line; json is an array of objects, or objects that
 /// each go over several lines; squad is the JSON of SQuAD.
 ///

@@ -30,8 +30,12 @@ namespace {
 
 using Next = std::function<bool(InputText&)>;
 
-// Whether a table's first line has a usual column of texts. Quotes around a name do not matter here.
-bool names_text(std::string_view line, char separator) {
+std::string quoted_names(std::span<const std::string_view> names) {
+  return quoted_list(std::vector<std::string>(names.begin(), names.end()), 12);
+}
+
+// Whether a table's first line has one of the columns. Quotes around a name do not matter here.
+bool names_one(std::string_view line, char separator, std::span<const std::string_view> names) {
   std::vector<std::string> columns(1);
   for (const char byte : line) {
     if (byte == separator) {
@@ -40,23 +44,24 @@ bool names_text(std::string_view line, char separator) {
       columns.back().push_back(byte);
     }
   }
-  return !usual_column(columns, kTextFields).empty();
+  return !usual_column(columns, names).empty();
 }
 
 // A table of texts and labels is one; lines that only have tabs or commas in them are lines.
 std::string format_of_table(const std::string& format, ByteSource& bytes, const InputTextOptions& options) {
-  if (options.pairs && options.pair_field.empty()) {
-    return "lines";
-  }
-  if (!options.text_field.empty()) {
+  if (!options.text_field.empty() || !options.pair_field.empty() || !options.usual_pairs.empty()) {
     return format;
   }
+  const std::vector<std::string> known = known_fields();
+  const std::vector<std::string_view> of_pairs(known.begin(), known.end());
   const std::string_view line = bytes.first_line(ReadOptions().max_record_bytes);
-  if (names_text(line, format == "csv" ? ',' : '\t')) {
+  if (names_one(line, format == "csv" ? ',' : '\t', options.pairs ? of_pairs : options.usual_texts)) {
     return format;
   }
-  log_warning(bytes.name(), ": each line is read as a text; ", option("text_field"),
-              " NAME reads that column of a table");
+  if (!options.pairs) {
+    log_warning(bytes.name(), ": each line is read as a text; ", option("text_field"),
+                " NAME reads that column of a table");
+  }
   return "lines";
 }
 
@@ -75,15 +80,42 @@ std::string_view spoken(std::string_view format) {
   return found == kFormatNames.end() ? format : found->second;
 }
 
+FileKind kind_of(ByteSource& bytes, const InputTextOptions& options) {
+  std::vector<std::string> fields = {options.text_field, options.pair_field};
+  fields.insert(fields.end(), options.usual_texts.begin(), options.usual_texts.end());
+  fields.insert(fields.end(), options.usual_pairs.begin(), options.usual_pairs.end());
+  return decide_kind(bytes, fields);
+}
+
+// What is no format at all is for the reader of lines to say, with the line.
+std::string format_of_objects(ByteSource& bytes, const InputTextOptions& options) {
+  const std::string format = kind_of(bytes, options).format;
+  if (format != "json" && format != "jsonl" && format != "text") {
+    throw Error(ErrorKind::kFormat,
+                concat(bytes.name(), ": expected JSON objects, one a line or in an array, found ", spoken(format)),
+                "write each record as a JSON object in a line of its own");
+  }
+  return format == "json" ? "json" : "jsonl";
+}
+
+void refuse_field_of_lines(const std::string& name, const InputTextOptions& options) {
+  const std::string& field = options.text_field.empty() ? options.pair_field : options.text_field;
+  if (!field.empty()) {
+    throw Error(ErrorKind::kArgument,
+                concat(name, ": is read as lines of text, which have no column or field ", quote(field)),
+                concat(option("format"), " names the format where it is a table or JSON"));
+  }
+}
+
 std::string resolved_format(ByteSource& bytes, const InputTextOptions& options) {
   if (options.format == "objects") {
-    return decide_kind(bytes, {options.text_field}).format == "json" ? "json" : "jsonl";
+    return format_of_objects(bytes, options);
   }
   if (options.format != "auto") {
     refuse_no_text(bytes);
     return options.format;
   }
-  const FileKind kind = decide_kind(bytes, {options.text_field, options.pair_field});
+  const FileKind kind = kind_of(bytes, options);
   if (kind.format == "csv" || kind.format == "tsv") {
     if (const std::string format = format_of_table(kind.format, bytes, options); format == "lines") {
       return format;
@@ -93,11 +125,8 @@ std::string resolved_format(ByteSource& bytes, const InputTextOptions& options) 
     log_warning(bytes.name(), ": ", kind.reason, ", but not of a record with a text; each line is read as a text");
     return "lines";
   }
-  if (kind.format == "text" && !options.text_field.empty() && !options.pairs) {
-    throw Error(
-        ErrorKind::kArgument,
-        concat(bytes.name(), ": is read as lines of text, which have no column or field ", quote(options.text_field)),
-        concat(option("format"), " names the format where it is a table or JSON"));
+  if (kind.format == "text") {
+    refuse_field_of_lines(bytes.name(), options);
   }
   if (kind.by_content() && !kind.named_alike) {
     log_warning(bytes.name(), ": ", kind.reason, ", so it is read as ", spoken(kind.format), "; ", option("format"),
@@ -106,8 +135,9 @@ std::string resolved_format(ByteSource& bytes, const InputTextOptions& options) 
   return kind.format == "text" ? "lines" : kind.format;
 }
 
-std::vector<std::string> names_of_texts(const std::string& field, const InputTextOptions& options) {
-  return options.pairs ? std::vector{field, options.pair_field} : std::vector{field};
+// Of one text, whose second name is empty, or of two.
+std::vector<std::string> names_of_texts(const std::string& first, const std::string& second) {
+  return second.empty() ? std::vector{first} : std::vector{first, second};
 }
 
 Next lines_of(ByteSource bytes, bool pairs) {
@@ -120,7 +150,7 @@ Next lines_of(ByteSource bytes, bool pairs) {
     }
     text.where = source->where();
     if (pairs) {
-      split_pair(text);
+      split_pair(text, concat(option("text_field"), " and ", option("pair_field"), " name the columns of a table"));
     }
     return true;
   };
@@ -160,6 +190,25 @@ NextObject objects_of(std::shared_ptr<Reader<Record>> reader, const std::string&
   };
 }
 
+// The field that was named, else a usual one of the record. A single usual one is the field, there or not.
+std::string field_of(const formats::Json& object, const std::string& named, std::span<const std::string_view> usual,
+                     std::string_view taken = {}) {
+  if (!named.empty()) {
+    return named;
+  }
+  const std::string found = usual_field(object, usual, taken);
+  return found.empty() && usual.size() == 1 ? std::string(usual.front()) : found;
+}
+
+// Empty for a record without one.
+std::string id_of(const formats::Json& object) {
+  const auto found = object.find(usual_field(object, kRecordIdFields));
+  if (found == object.end() || !(found->is_string() || found->is_number_integer())) {
+    return {};
+  }
+  return found->is_string() ? found->get<std::string>() : found->dump();
+}
+
 Next texts_of(NextObject next, const InputTextOptions& options) {
   return [next = std::move(next), options](InputText& text) {
     PlacedObject placed;
@@ -168,20 +217,24 @@ Next texts_of(NextObject next, const InputTextOptions& options) {
     }
     const formats::Json& object = placed.object;
     text.where = placed.where;
-    const std::string field = options.text_field.empty() ? usual_field(object, kTextFields) : options.text_field;
+    const std::string field = field_of(object, options.text_field, options.usual_texts);
     if (field.empty()) {
-      throw MalformedRecord(concat(text.where, ": the object has no field ",
-                                   quoted_list(std::vector<std::string>(kTextFields.begin(), kTextFields.end()), 12)),
+      throw MalformedRecord(concat(text.where, ": the object has no field ", quoted_names(options.usual_texts)),
                             concat(option("text_field"), " NAME names the field of the text; ", option("format"),
                                    " lines reads each line as a text"));
     }
     text.first = string_field(object, field, text.where);
     text.second.reset();
+    std::string second;
     if (options.pairs) {
-      text.second = string_field(object, options.pair_field, text.where);
+      second = field_of(object, options.pair_field, options.usual_pairs, field);
+      text.second = string_field(object, second, text.where);
+    }
+    if (options.keep_ids) {
+      text.id = id_of(object);
     }
     if (options.keep_fields) {
-      text.names_of_texts = names_of_texts(field, options);
+      text.names_of_texts = names_of_texts(field, second);
       text.fields = std::move(placed.object);
     }
     return true;
@@ -209,6 +262,18 @@ formats::Json fields_of(const std::vector<std::string>& columns, const TableRow&
   return fields;
 }
 
+// The place of the column that was named, else of a usual one.
+std::size_t column_of(const TableReader& reader, const std::string& name, const std::string& named,
+                      std::span<const std::string_view> usual) {
+  const std::string found = named.empty() ? usual_column(reader.columns(), usual) : named;
+  if (found.empty() && usual.size() > 1) {
+    throw Error(ErrorKind::kArgument,
+                concat(name, " has no column ", quoted_names(usual), "; it has ", quoted_list(reader.columns(), 12)),
+                concat(option("text_field"), " NAME names the column of the text"));
+  }
+  return reader.column(found.empty() ? usual.front() : found);
+}
+
 Next table_of(ByteSource bytes, const std::string& format, const InputTextOptions& options) {
   const std::string name = bytes.name();
   auto reader = std::make_shared<TableReader>(std::move(bytes), TableOptions::of("table." + format));
@@ -216,18 +281,20 @@ Next table_of(ByteSource bytes, const std::string& format, const InputTextOption
   if (options.keep_fields) {
     check_names(columns, name);
   }
-  const std::string field = options.text_field.empty() ? usual_column(columns, kTextFields) : options.text_field;
-  const std::size_t first = reader->column(field.empty() ? std::string(kTextFields.front()) : field);
+  const std::size_t first = column_of(*reader, name, options.text_field, options.usual_texts);
   const std::optional<std::size_t> second =
-      options.pairs ? std::optional(reader->column(options.pair_field)) : std::nullopt;
-  return [reader, name, first, second, options](InputText& text) {
+      options.pairs ? std::optional(column_of(*reader, name, options.pair_field, options.usual_pairs)) : std::nullopt;
+  const std::string id = options.keep_ids ? usual_column(columns, kRecordIdFields) : std::string();
+  const std::optional<std::size_t> id_place = id.empty() ? std::nullopt : std::optional(reader->column(id));
+  return [reader, name, first, second, id_place, options](InputText& text) {
     TableRow row;
     if (!reader->next(row)) {
       return false;
     }
     text.where = concat(name, " line ", row.line);
+    text.id = id_place ? row.fields[*id_place] : std::string();
     if (options.keep_fields) {
-      text.names_of_texts = names_of_texts(reader->columns()[first], options);
+      text.names_of_texts = names_of_texts(reader->columns()[first], second ? reader->columns()[*second] : "");
       text.fields = fields_of(reader->columns(), row);
     }
     text.first = std::move(row.fields[first]);
@@ -258,7 +325,7 @@ Next open(ByteSource bytes, const InputTextOptions& options) {
   if (format == "lines") {
     return lines_of(std::move(bytes), options.pairs);
   }
-  if (options.pairs && options.pair_field.empty()) {
+  if (options.pairs && options.pair_field.empty() && options.usual_pairs.empty()) {
     throw Error(ErrorKind::kArgument, concat(name, ": ", option("pairs"), " needs the field of the second text"),
                 concat(option("pair_field"), " NAME names it; ", option("format"),
                        " lines reads two texts a line, with a tab between them"));
@@ -286,10 +353,10 @@ Next open(ByteSource bytes, const InputTextOptions& options) {
 
 }  // namespace
 
-void split_pair(InputText& text) {
+void split_pair(InputText& text, const std::string& hint) {
   const std::size_t tab = text.first.find('\t');
   if (tab == std::string::npos || text.first.find('\t', tab + 1) != std::string::npos) {
-    malformed(text.where, ": expected two texts with one tab between them");
+    throw MalformedRecord(concat(text.where, ": expected two texts with one tab between them"), hint);
   }
   text.second = text.first.substr(tab + 1);
   text.first.resize(tab);

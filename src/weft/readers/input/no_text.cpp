@@ -83,7 +83,8 @@ std::string_view kind_of_utf16(std::string_view head) {
 
 void refuse_no_text(ByteSource& bytes) {
   constexpr std::size_t kHead = 64;
-  const std::string_view head = bytes.first_line(kHead);
+  bytes.first_line(kHead);
+  const std::string_view head = bytes.read_ahead(kHead);  // a line end may stand in a length before the signature
   if (const std::string_view kind = kind_of_utf16(head); !kind.empty()) {
     throw Error(ErrorKind::kFormat,
                 concat(bytes.name(), ": looks like ", kind, " without a byte order mark, expected UTF-8"),

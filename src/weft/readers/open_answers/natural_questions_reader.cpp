@@ -60,8 +60,7 @@ std::vector<LongCandidate> long_candidates(const Json& json, const std::string& 
   std::vector<LongCandidate> candidates;
   candidates.reserve(list.size());
   for (const Json& item : list) {
-    candidates.push_back(
-        {page_span(item, where), !item.contains("top_level") || optional_truth(item, "top_level", where)});
+    candidates.push_back({page_span(item, where)});
   }
   return candidates;
 }

@@ -49,7 +49,6 @@ struct PageToken {
 /// A paragraph, table or list that may be the long answer.
 struct LongCandidate {
   PageSpan span;
-  bool top_level = true;  ///< in no other candidate
 };
 
 struct NaturalQuestion {

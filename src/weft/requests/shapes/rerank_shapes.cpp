@@ -24,6 +24,7 @@ constexpr const char* kNotHere[] = {"max_tokens_per_doc", "max_chunks_per_doc", 
 std::string query_of(const Json& body) {
   const std::optional<std::string> query = optional_text(body, "query");
   require(query.has_value(), "the request has no 'query'");
+  require(!query->empty(), "'query' is empty, expected what the texts are to answer");
   return *query;
 }
 
@@ -83,11 +84,17 @@ Json list_of_texts(const Json& text) {
   return schema;
 }
 
+Json query_schema() {
+  Json query = text_schema();
+  query["minLength"] = 1;
+  return query;
+}
+
 Json texts_schema() {
   const Json direction = {{"enum", Json::array({"right", "Right", "left", "Left", nullptr})},
                           {"description", "which end of a text is cut; the left one is never"}};
   return server::object_schema(
-      {{"query", text_schema()},
+      {{"query", query_schema()},
        {"texts", list_of_texts(text_schema())},
        {"truncate", nullable("boolean", "cut pairs that are too long; otherwise texts are read in windows")},
        {"truncation_direction", direction},
@@ -102,7 +109,7 @@ Json documents_schema() {
   top["minimum"] = 1;
   top["maximum"] = kMostListed;
   Json members = {{"model", nullable("string", "which of the models that are served; the path may have said it")},
-                  {"query", text_schema()},
+                  {"query", query_schema()},
                   {"documents", list_of_texts(document)},
                   {"top_n", std::move(top)},
                   {"return_documents", nullable("boolean", "each result has its document")}};

@@ -114,11 +114,9 @@ SimilarityBody read_similarity_body(const Json& body, const EmbedderFacts& facts
   for (std::string& sentence : text_list(*inputs, "sentences")) {
     read.texts.push_back({.first = std::move(sentence)});
   }
-  if (const auto parameters = body.find("parameters"); parameters != body.end() && !parameters->is_null()) {
-    require(parameters->is_object(), "'parameters' must be an object, found ", parameters->type_name());
-    require_known_members(*parameters, {"truncate", "truncation_direction", "prompt_name"});
-    read.options = read_tei_options(*parameters, facts);
-  }
+  const Json& parameters = parameters_of(body);
+  require_known_members(parameters, {"truncate", "truncation_direction", "prompt_name"});
+  read.options = read_tei_options(parameters, facts);
   return read;
 }
 

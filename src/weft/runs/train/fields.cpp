@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "weft/core/joined.h"
 #include "weft/core/quote.h"
 #include "weft/core/system/option_name.h"
 #include "weft/core/system/usage_error.h"
@@ -165,9 +166,8 @@ void check_fields_of_task(const std::string& task, const formats::Json& given) {
                               " names the examples"));
     }
     if (!fine && is_field(tuning, name)) {
-      throw UsageError(
-          concat(option(name), " is for fine-tuning, and not for ", option("task"), " ", task),
-          concat(option("task"), " classify, multilabel, tag, answer, choose, embed and rerank fine-tune"));
+      throw UsageError(concat(option(name), " is for fine-tuning, and not for ", option("task"), " ", task),
+                       concat("tasks that fine-tune: ", weft::joined(fine_tuning::task_names(), ", ")));
     }
   }
 }

@@ -2,6 +2,7 @@
 // One file open at a time.
 #include "weft/store/texts/corpus_reader.h"
 
+#include <algorithm>
 #include <array>
 #include <string_view>
 #include <system_error>
@@ -23,7 +24,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::array<std::string_view, 6> kIdFields = {"_id", "id", "doc_id", "docid", "pid", "name"};
-constexpr std::array<std::string_view, 2> kBeirFiles = {"corpus.jsonl", "corpus.jsonl.gz"};
+constexpr std::array<std::string_view, 2> kBeirCorpora = {"corpus.jsonl", "corpus.jsonl.gz"};
+constexpr std::array<std::string_view, 2> kBeirQueries = {"queries.jsonl", "queries.jsonl.gz"};
 
 // The value of an id's field; empty where it is none.
 std::string id_text(const formats::Json& value) {
@@ -70,6 +72,28 @@ bool is_of_store(const fs::path& file, const fs::path& store) {
          fs::equivalent(file.parent_path(), fs::absolute(store, ignored).parent_path(), ignored);
 }
 
+bool is_of_beir(const std::string& name) {
+  return std::ranges::find(kBeirCorpora, name) != kBeirCorpora.end() ||
+         std::ranges::find(kBeirQueries, name) != kBeirQueries.end() || name.starts_with("qrels/");
+}
+
+// The files of a folder of BEIR that BEIR has not: whoever put them there may expect them to be read.
+void warn_of_left_out(const std::string& folder, std::string_view corpus, const fs::path& store) {
+  constexpr std::size_t kMostNames = 3;
+  std::vector<std::string> names;
+  for (const fs::path& file : readers::list_files({folder})) {
+    if (std::string name = file.lexically_relative(folder).generic_string();
+        !is_of_beir(name) && !is_of_store(file, store)) {
+      names.push_back(std::move(name));
+    }
+  }
+  if (!names.empty()) {
+    log_warning(quote(folder, 4096), ": has ", corpus,
+                ", so it is a folder of BEIR and nothing else is read; left out: ", quoted_list(names, kMostNames),
+                "; name these files to read them too");
+  }
+}
+
 }  // namespace
 
 CorpusReader::CorpusReader(const std::vector<std::string>& paths, const CorpusOptions& options) : options_(options) {
@@ -89,9 +113,10 @@ void CorpusReader::add_sources(const std::string& path) {
     sources_.push_back({readers::list_files({path}).front(), path});
     return;
   }
-  for (const std::string_view name : kBeirFiles) {
+  for (const std::string_view name : kBeirCorpora) {
     if (const fs::path file = fs::path(path) / name; fs::is_regular_file(file, ignored)) {
       sources_.push_back({file, std::string(name)});
+      warn_of_left_out(path, name, options_.store);
       return;
     }
   }
@@ -110,6 +135,11 @@ bool CorpusReader::open_next() {
   }
   const Source& source = sources_[next_++];
   number_ = 0;
+  readers::open_or_malformed([&] { open(source); });
+  return true;
+}
+
+void CorpusReader::open(const Source& source) {
   readers::ByteSource bytes(source.file);
   const std::string format = corpus_format(bytes, options_);
   if (format == "squad" || format == "conll") {
@@ -119,13 +149,12 @@ bool CorpusReader::open_next() {
   if (format != "text") {
     records_.emplace(std::move(bytes), readers::InputTextOptions{
                                            .format = format, .text_field = options_.text_field, .keep_fields = true});
-    return true;
+    return;
   }
   CorpusText text{.id = source.id, .where = bytes.name(), .whole = true};
   text.text = readers::read_whole_text(std::move(bytes));
   readers::check_utf8(text.text, text.where);
   whole_ = std::move(text);
-  return true;
 }
 
 void CorpusReader::take(readers::InputText& record, CorpusText& text) const {

@@ -24,17 +24,19 @@ struct CorpusOptions {
 };
 
 /// Texts in the order of the files. A folder with corpus.jsonl (or corpus.jsonl.gz) is one of BEIR, and that file is
-/// read; any other folder is all files below it. What a file is, readers::decide_kind() says: records of JSON, tables
-/// and FASTA are a text each, and any other file is one text, whose id is its path, within a folder that was named. The
-/// id of a record is its field _id, id, doc_id, docid or pid (of FASTA its name), a text or a whole number; of one
-/// without such a field the file's path, ':' and the record's number. Its title is the field `title`.
+/// read; a warning says which files are left out that BEIR has not. Any other folder is all files below it. What a file
+/// is, readers::decide_kind() says: records of JSON, tables and FASTA are a text each, and any other file is one text,
+/// whose id is its path, within a folder that was named. The id of a record is its field _id, id, doc_id, docid or pid
+/// (of FASTA its name), a text or a whole number; of one without such a field the file's path, ':' and the record's
+/// number. Its title is the field `title`.
 class CorpusReader {
  public:
   /// Errors: as readers::list_files().
   CorpusReader(const std::vector<std::string>& paths, const CorpusOptions& options);
 
   /// The next text; false behind the last. Errors: as readers::InputTexts, and kFormat for a text that is not UTF-8,
-  /// unless malformed ones are skipped; kUnsupported for SQuAD and sentences in columns, which are no texts by id.
+  /// unless malformed ones are skipped, of which a file that holds no text is one; kUnsupported for SQuAD and sentences
+  /// in columns, which are no texts by id.
   bool next(CorpusText& text);
   const readers::ReadReport& report() const noexcept { return report_; }
 
@@ -45,6 +47,7 @@ class CorpusReader {
   };
   void add_sources(const std::string& path);
   bool open_next();
+  void open(const Source& source);
   bool read(CorpusText& text);
   void take(readers::InputText& record, CorpusText& text) const;
 

@@ -10,18 +10,18 @@
 #include <tuple>
 #include <vector>
 
+#include "weft/attention/accumulation.h"
 #include "weft/core/error.h"
 #include "weft/tasks/embedding/recipe.h"
 
 namespace weft::tasks {
 namespace {
 
+using attention::at_least_float;
 using checkpoint::PoolingMode;
 
 constexpr double kLeastLength = 1e-12;  // of torch.nn.functional.normalize
 constexpr double kLeastTokens = 1e-9;   // of the library's means
-
-at::Tensor at_least_float(const at::Tensor& x) { return x.scalar_type() == at::kDouble ? x : x.to(at::kFloat); }
 
 at::Tensor normalized(const at::Tensor& x) { return x / x.norm(2, {-1}, true).clamp_min(kLeastLength); }
 

@@ -33,8 +33,8 @@ void refuse_cross_encoder(const OpenedModel& directory, const std::optional<Sent
     throw Error(ErrorKind::kArgument,
                 concat(quote(directory.root().native(), 4096),
                        ": is a cross-encoder, which scores pairs of texts, and no embedder"),
-                concat("weft rerank scores texts for a query; ", option("pooling"),
-                       " mean embeds with the encoder below the head"));
+                concat("weft rerank scores texts for a query; weft embed with ", option("pooling"),
+                       " mean uses the encoder below the head"));
   }
 }
 

@@ -2,6 +2,8 @@
 // Both files are read side by side, so that neither need fit into memory.
 #include "weft/tasks/input/pair_source.h"
 
+#include <array>
+#include <string_view>
 #include <utility>
 
 #include "weft/core/error.h"
@@ -13,6 +15,21 @@
 
 namespace weft::tasks {
 namespace {
+
+// The usual names, which are found in any capitals where no others were given.
+constexpr std::array<std::string_view, 1> kSource = {"source"};
+constexpr std::array<std::string_view, 1> kTarget = {"target"};
+
+void look_for_usual(readers::InputTextOptions& reading) {
+  reading.usual_texts = kSource;
+  reading.usual_pairs = kTarget;
+  if (reading.text_field == kSource.front()) {
+    reading.text_field.clear();
+  }
+  if (reading.pair_field == kTarget.front()) {
+    reading.pair_field.clear();
+  }
+}
 
 readers::InputTexts lines_of_file(const std::string& path) {
   readers::InputTextOptions options;
@@ -45,7 +62,8 @@ void check_pairs(const PairSource& flags) {
     throw UsageError("only one of the files can be standard input");
   }
   const readers::InputTextOptions& reading = flags.reading;
-  const bool is_usual = reading.format == "auto" && reading.text_field == "source" && reading.pair_field == "target";
+  const bool is_usual =
+      reading.format == "auto" && reading.text_field == kSource.front() && reading.pair_field == kTarget.front();
   if (flags.file.empty() && !is_usual) {
     throw UsageError(concat(option("format"), ", ", option("source_field"), " and ", option("target_field"),
                             " are for the records of ", option("file")));
@@ -82,6 +100,7 @@ PairInput::PairInput(const PairSource& source, bool keep_fields) : source_(sourc
   if (!source.file.empty()) {
     readers::InputTextOptions reading = source.reading;
     reading.keep_fields = keep_fields;
+    look_for_usual(reading);
     records_.emplace(readers::ByteSource::stream(source.file), reading);
   } else if (!source.source.empty()) {
     sources_.emplace(source.source);

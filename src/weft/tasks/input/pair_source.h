@@ -16,11 +16,11 @@ namespace weft::tasks {
 
 /// One of the three.
 struct PairSource {
-  std::string source;  ///< a file with a text a line
-  std::string target;  ///< its translations, line by line
-  std::string file;    ///< records with both
-  readers::InputTextOptions reading = {};
-  std::vector<std::string> texts;  ///< a text and its translation
+  std::string source;                      ///< a file with a text a line
+  std::string target;                      ///< its translations, line by line
+  std::string file;                        ///< records with both
+  readers::InputTextOptions reading = {};  ///< fields "source" and "target" are found in any capitals
+  std::vector<std::string> texts;          ///< a text and its translation
 };
 
 /// Before a PairInput reads it. Errors: UsageError for none or several of the three, for settings of records without

@@ -99,10 +99,13 @@ std::vector<Document> DocumentReader::next(std::size_t count, std::vector<Unread
   return documents;
 }
 
-std::vector<Document> whole_files(const std::vector<std::string>& paths) {
+std::vector<Document> whole_files(const std::vector<std::string>& paths, const LookAtFile& look) {
   std::vector<Document> documents;
   for (const std::string& path : paths) {
     readers::ByteSource source = readers::ByteSource::stream(path);
+    if (look) {
+      look(source);
+    }
     Document document;
     document.name = source.name();
     document.first = readers::read_whole_text(std::move(source));

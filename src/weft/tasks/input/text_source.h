@@ -4,10 +4,12 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "weft/readers/byte_source.h"
 #include "weft/readers/input/input_texts.h"
 #include "weft/tasks/documents.h"
 
@@ -58,7 +60,10 @@ class DocumentReader {
   std::size_t number_ = 0;
 };
 
-/// Whole files as documents; "-" is standard input. Errors: as readers::read_whole_text.
-std::vector<Document> whole_files(const std::vector<std::string>& paths);
+/// Looks at a file before it is read whole.
+using LookAtFile = std::function<void(readers::ByteSource& file)>;
+
+/// Whole files as documents; "-" is standard input. Errors: as readers::read_whole_text, and those of `look`.
+std::vector<Document> whole_files(const std::vector<std::string>& paths, const LookAtFile& look = {});
 
 }  // namespace weft::tasks

@@ -125,7 +125,8 @@ bool has_questions(const ProfileTexts& texts) {
 NextDocuments questions_of(const ProfileTexts& texts) {
   require(texts.text_field.empty() && texts.pair_field.empty(), "weft profile: ", option("text_field"), " and ",
           option("pair_field"), " are not for ", Quoted(texts.data, 4096), ", whose fields are those of SQuAD");
-  auto reader = std::make_shared<readers::SquadReader>(texts.data);
+  auto reader =
+      std::make_shared<readers::SquadReader>(texts.data, readers::ReadOptions{}, readers::SquadAnswers::kLeftOut);
   return at_most(texts.examples, [reader, file = quote(texts.data, 4096)](std::size_t count) {
     std::vector<Document> documents;
     readers::Question question;

@@ -225,10 +225,6 @@ bool has_piece_tokenizer(const std::filesystem::path& directory) {
   return is_marian(directory) || is_pegasus(directory) || is_m2m_100(directory);
 }
 
-bool has_pair_tokenizer(const std::filesystem::path& directory) {
-  return is_marian(directory) || HuggingFaceTokenizer::present_in(directory);
-}
-
 std::unique_ptr<PairTokenizer> make_pair_tokenizer(std::shared_ptr<const Tokenizer> tokenizer, Frame frame) {
   if (auto known = std::dynamic_pointer_cast<const HuggingFaceTokenizer>(tokenizer)) {
     return std::make_unique<HuggingFacePair>(std::move(known), std::move(frame));

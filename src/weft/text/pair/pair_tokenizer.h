@@ -88,9 +88,6 @@ std::unique_ptr<PairTokenizer> load_pair_tokenizer(const std::filesystem::path& 
 /// HuggingFaceTokenizer reads.
 bool has_piece_tokenizer(const std::filesystem::path& directory);
 
-/// Whether load_pair_tokenizer() would find the files of a tokeniser in `directory`.
-bool has_pair_tokenizer(const std::filesystem::path& directory);
-
 /// Any tokeniser for both sides, with a frame that the caller names; a text is nothing but text (encode_plain). What
 /// the frame is made of is left out of what decode() gives, and so are special tokens where the tokeniser is of Hugging
 /// Face's kind. For models of Weft's own, which are read as they were trained.

@@ -106,12 +106,4 @@ const CudaLibrary& cuda_library() {
   return library;
 }
 
-std::string cuda_library_problem() {
-  try {
-    return cuda_library().absence;
-  } catch (const Error& error) {
-    return error.what();
-  }
-}
-
 }  // namespace weft::attention

@@ -32,7 +32,4 @@ CudaLibrary open_cuda_library(const std::filesystem::path& file);
 /// Errors: those of open_cuda_library(), each time; kUnsupported where the variable names no file.
 const CudaLibrary& cuda_library();
 
-/// Why the kernels for GPUs cannot be had, in one line, or nothing: what cuda_library() says or throws.
-std::string cuda_library_problem();
-
 }  // namespace weft::attention

@@ -123,10 +123,9 @@ at::Tensor EtcAttention::forward(const at::Tensor& query, const at::Tensor& key,
   const EtcRows globals = part(0, count, structure.global_keep, global_labels_, global_label_bias_);
   const EtcRows tokens = part(count, length, structure.keep, labels_, label_bias_);
   EtcPairs pairs = etc_pairs(structure, tokens, globals);
-  if (is_training() && !context.without_dropout) {
-    pairs.dropout = site().dropout;
-    pairs.seed = context.seed.derived(static_cast<std::uint64_t>(site().layer));
-  }
+  const DropoutOfCall dropped = dropout_of(context);
+  pairs.dropout = dropped.probability;
+  pairs.seed = dropped.seed;
   return at::cat({without_padding(global_rows(tokens, globals, pairs, shape_), structure.global_keep),
                   without_padding(long_rows(tokens, globals, pairs, shape_), structure.keep)},
                  2)

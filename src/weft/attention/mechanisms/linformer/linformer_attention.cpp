@@ -137,10 +137,9 @@ at::Tensor LinformerAttention::forward(const at::Tensor& query, const at::Tensor
   const at::Tensor values = summed(value_projection_.defined() ? value_projection_ : key_projection_, value);
   const at::Tensor queries = without_padding(query, keep_queries).to(type);
   AttentionOptions options;
-  if (is_training() && site().dropout > 0 && !context.without_dropout) {
-    options.dropout = site().dropout;
-    options.seed = context.seed.derived(static_cast<std::uint64_t>(site().layer));
-  }
+  const DropoutOfCall dropped = dropout_of(context);
+  options.dropout = dropped.probability;
+  options.seed = dropped.seed;
   static const pattern::Pattern pairs = pattern::Pattern::parse("full");
   const LayoutPtr layout = layout_for_call(pairs, site(), queries, keys, {}, false);
   return without_padding(attention(queries, keys, values, layout, options).output, keep_queries)

@@ -144,10 +144,9 @@ at::Tensor LittleBirdAttention::forward(const at::Tensor& query, const at::Tenso
   AttentionOptions options;
   options.key_keep = kept_with_latents(kept_keys(context, key.narrow(2, latents_, tokens)), gap, latents_);
   options.distances = distances(tokens, query);
-  if (is_training() && site().dropout > 0 && !context.without_dropout) {
-    options.dropout = site().dropout;
-    options.seed = context.seed.derived(static_cast<std::uint64_t>(site().layer));
-  }
+  const DropoutOfCall dropped = dropout_of(context);
+  options.dropout = dropped.probability;
+  options.seed = dropped.seed;
   const LayoutPtr layout =
       layout_for_call(seen_by_tokens({block_, latents_}, gap), site(), query, keys, lengths, false);
   return attention(query, keys, with_latents_last(value), layout, options).output;

@@ -34,6 +34,10 @@ namespace {
 constexpr std::int64_t kFewTokens = 8;  // each looks its keys up: more of them sort the whole text instead
 constexpr std::uint64_t kRotationStream = 0x726f74617465;  // "rotate" in ASCII: apart from dropout's draws
 
+std::shared_ptr<AttentionChoices> choices_with(const at::Tensor& buckets) {
+  return std::make_shared<AttentionChoices>(AttentionChoices{std::make_shared<HashBuckets>(buckets)});
+}
+
 at::Tensor hidden_positions(const at::Tensor& keep) { return keep.logical_not().unsqueeze(1).unsqueeze(1); }
 
 /// A whole number of times `places`: what is added and what is padded goes into the bucket behind all others.
@@ -136,10 +140,12 @@ at::Tensor LshAttention::rotations_for(const at::Tensor& key, const AttentionCon
 }
 
 at::Tensor LshAttention::repeated_buckets(const at::Tensor& key, const AttentionContext& context) const {
-  if (context.choices == nullptr || !context.choices->buckets.defined()) {
+  if (context.choices == nullptr || context.choices->made == nullptr) {
     return {};
   }
-  const at::Tensor& buckets = context.choices->buckets;
+  const auto* const made = dynamic_cast<const HashBuckets*>(context.choices->made.get());
+  require(made != nullptr, "attention: `", description(), "` repeats a call with what another mechanism chose in it");
+  const at::Tensor& buckets = made->numbers;
   const std::vector<std::int64_t> sizes = {key.size(0), key.size(1), settings_.hash.rounds, key.size(2)};
   require(buckets.sizes() == at::IntArrayRef(sizes) && buckets.scalar_type() == at::kLong, "attention: `",
           description(), "` repeats a call with buckets int64 ", at::IntArrayRef(sizes), ", found ",
@@ -151,7 +157,7 @@ at::Tensor LshAttention::new_buckets(const at::Tensor& key, const at::Tensor& ro
                                      const AttentionContext& context) const {
   at::Tensor buckets = buckets_of(key.detach(), rotations, settings_.hash.factors);
   if (context.choices != nullptr) {
-    context.choices->buckets = buckets;
+    context.choices->made = std::make_shared<HashBuckets>(buckets);
   }
   return buckets;
 }
@@ -180,10 +186,9 @@ at::Tensor LshAttention::forward(const at::Tensor& query, const at::Tensor& key,
     buckets = new_buckets(key, rotations_for(key, context), context);
   }
   HashedRows rows{key, value, buckets, kept_keys(context, key)};
-  if (is_training() && !context.without_dropout) {
-    rows.dropout = site().dropout;
-    rows.seed = context.seed.derived(static_cast<std::uint64_t>(site().layer));
-  }
+  const DropoutOfCall dropped = dropout_of(context);
+  rows.dropout = dropped.probability;
+  rows.seed = dropped.seed;
   // Chunks depend on the length: a row of the batch that has its own is computed by itself.
   const at::Tensor own = within_lengths(context.rows, &pattern::RowBinding::key_length, key);
   const bool together = settings_.form == HashForm::kRank || !own.defined();
@@ -224,7 +229,7 @@ at::Tensor LshAttention::step_by_cache(const at::Tensor& key, const at::Tensor& 
   if (first == 0) {
     remember(numbers_of_prompt(buckets, rules), at::full_like(tokens, count > rules.chunk ? 1 : 0));
     AttentionContext whole = context;
-    whole.choices = std::make_shared<AttentionChoices>(AttentionChoices{buckets});
+    whole.choices = choices_with(buckets);
     return forward(key, key, value, whole);
   }
   const std::int64_t columns = rules.rounds * digits;
@@ -268,9 +273,8 @@ at::Tensor LshAttention::step(const at::Tensor& query, const at::Tensor& key, co
   const at::Tensor buckets = numbers_of_digits(all.narrow(-1, key.size(3), all.size(3) - key.size(3)), digits);
   AttentionContext behind = context;
   behind.query_offset = held.kept();
-  behind.choices = std::make_shared<AttentionChoices>(AttentionChoices{buckets.contiguous()});
-  const bool drops = is_training() && site().dropout > 0 && !context.without_dropout;
-  if (drops || query.size(2) > kFewTokens) {
+  behind.choices = choices_with(buckets.contiguous());
+  if (dropout_of(context).probability > 0 || query.size(2) > kFewTokens) {
     return forward(query, rows, held.values(tokens), behind);
   }
   const c10::impl::ExcludeDispatchKeyGuard without_autocast(c10::autocast_dispatch_keyset);

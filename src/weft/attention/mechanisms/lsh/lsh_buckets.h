@@ -3,11 +3,21 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include <ATen/core/Tensor.h>
 
+#include "weft/attention/context.h"
+
 namespace weft::attention {
+
+/// What `lsh` decides in a call.
+struct HashBuckets : MechanismChoice {
+  explicit HashBuckets(at::Tensor its_numbers) : numbers(std::move(its_numbers)) {}
+
+  at::Tensor numbers;  ///< int64 [B, H, rounds, K]
+};
 
 /// How rows are hashed, in the words of the released programs.
 struct HashSettings {

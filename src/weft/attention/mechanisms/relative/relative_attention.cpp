@@ -223,10 +223,9 @@ at::Tensor RelativeAttention::forward(const at::Tensor& query, const at::Tensor&
     call.reaches.assign(static_cast<std::size_t>(site().heads), reach_);
     call.seen = concat("window(left=", reach_, ", right=", reach_, ")");
   }
-  if (is_training() && site().dropout > 0 && !context.without_dropout) {
-    call.dropout = site().dropout;
-    call.seed = context.seed.derived(static_cast<std::uint64_t>(site().layer));
-  }
+  const DropoutOfCall dropped = dropout_of(context);
+  call.dropout = dropped.probability;
+  call.seed = dropped.seed;
   if (context.observer != nullptr) {
     MassCall shown = mass_call_of(call);
     shown.query_keep = keep;

@@ -228,10 +228,9 @@ at::Tensor SpanAttention::with_positions(const at::Tensor& query, const at::Tens
                     .added = mask,
                     .reaches = spans.lefts,
                     .seen = spans.pattern->to_string()};
-  if (is_training() && site().dropout > 0 && !context.without_dropout) {
-    call.dropout = site().dropout;
-    call.seed = context.seed.derived(static_cast<std::uint64_t>(site().layer));
-  }
+  const DropoutOfCall dropped = dropout_of(context);
+  call.dropout = dropped.probability;
+  call.seed = dropped.seed;
   if (!learns_spans() && context.observer != nullptr) {
     MassCall shown = mass_call_of(call);
     shown.query_keep = keep;
@@ -260,7 +259,7 @@ std::vector<std::int64_t> SpanAttention::reach(double least) const {
     return reaches_;
   }
   const at::NoGradGuard without_gradients;
-  // The same sum as in log_mask: what it calls positive and what is an edge must be the same distances.
+  // The same sum as in computed(): what it calls positive and what is an edge must be the same distances.
   const at::Tensor ends = (spans() + (1.0 - least) * static_cast<double>(ramp_)).to(at::kCPU);
   std::vector<std::int64_t> lefts;
   lefts.reserve(static_cast<std::size_t>(ends.size(0)));
@@ -344,10 +343,9 @@ at::Tensor SpanAttention::forward(const at::Tensor& query, const at::Tensor& key
   AttentionOptions options;
   options.key_keep = context.key_keep;
   options.distances = spans.table;
-  if (is_training() && site().dropout > 0 && !context.without_dropout) {
-    options.dropout = site().dropout;
-    options.seed = context.seed.derived(static_cast<std::uint64_t>(site().layer));
-  }
+  const DropoutOfCall dropped = dropout_of(context);
+  options.dropout = dropped.probability;
+  options.seed = dropped.seed;
   const LayoutPtr layout = layout_for_call(*spans.pattern, site(), query, key, context, false);
   show_call(
       *this, context,

@@ -195,10 +195,9 @@ at::Tensor TransientGlobalAttention::forward(const at::Tensor& query, const at::
   call.key = in_autocast_type(key);
   call.value = in_autocast_type(value);
   call.scale = 1.0 / std::sqrt(static_cast<double>(query.size(3)));
-  if (is_training() && site().dropout > 0 && !context.without_dropout) {
-    call.dropout = site().dropout;
-    call.seed = context.seed.derived(static_cast<std::uint64_t>(site().layer));
-  }
+  const DropoutOfCall dropped = dropout_of(context);
+  call.dropout = dropped.probability;
+  call.seed = dropped.seed;
   call.parts.push_back(window_part(call, context, *blocks));
   if (blocks->count > 0) {
     call.parts.push_back(block_part(call, *blocks));

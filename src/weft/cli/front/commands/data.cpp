@@ -24,6 +24,7 @@
 #include "weft/core/joined.h"
 #include "weft/core/quote.h"
 #include "weft/core/work/watched_progress.h"
+#include "weft/readers/byte_source.h"
 #include "weft/readers/conll_reader.h"
 #include "weft/readers/fasta_reader.h"
 #include "weft/readers/file_list.h"
@@ -31,6 +32,7 @@
 #include "weft/readers/input/columns.h"
 #include "weft/readers/input/file_kind.h"
 #include "weft/readers/input/group_columns.h"
+#include "weft/readers/input/no_text.h"
 #include "weft/readers/json_document_reader.h"
 #include "weft/readers/json_lines_reader.h"
 #include "weft/readers/open_answers/hotpot_reader.h"
@@ -65,7 +67,8 @@ struct CheckConfig {
     visit(Field{"format", &C::format, "format of the files; auto goes by what stands in each file, then by its name"}
               .one_of({"auto", "text", "lines", "jsonl", "json", "csv", "tsv", "conll", "squad", "fasta", "hotpotqa",
                        "triviaqa", "nq", "wikihop"}));
-    visit(Field{"on_error", &C::on_error, "what to do with malformed records: end with an error, or only count them"}
+    visit(Field{"on_error", &C::on_error,
+                "what to do with malformed records, and files that hold no text: end with an error, or only count them"}
               .one_of({"fail", "skip"}));
   }
 };
@@ -171,14 +174,37 @@ struct Check {
   }
 };
 
-Check check_files(const std::vector<std::filesystem::path>& files, const std::string& format) {
+// Nothing for a file that holds no text and is counted as malformed.
+std::optional<readers::FileKind> kind_to_check(const std::filesystem::path& file, const CheckConfig& config,
+                                               ReadReport& report) {
+  try {
+    return readers::open_or_malformed([&] {
+      readers::ByteSource bytes(file);
+      if (config.format == "auto") {
+        return readers::decide_kind(bytes);
+      }
+      readers::refuse_no_text(bytes);
+      return readers::FileKind{config.format, ""};
+    });
+  } catch (const readers::MalformedRecord& error) {
+    if (config.on_error == "fail") {
+      throw;
+    }
+    report = {.skipped = 1, .first_skipped = error.what()};
+    return std::nullopt;
+  }
+}
+
+Check check_files(const std::vector<std::filesystem::path>& files, const CheckConfig& config) {
   Check check;
   for (const std::filesystem::path& file : files) {
-    const readers::FileKind kind = format == "auto" ? readers::kind_of_file(file) : readers::FileKind{format, ""};
-    ++check.formats[kind.format];
-    ++check.kinds[readers::kind_text(kind)];
-    const ReadReport report = count_records(kind.format, file, {.skip_malformed = true});
-    check.note_columns(file, kind.format);
+    ReadReport report;
+    if (const std::optional<readers::FileKind> kind = kind_to_check(file, config, report)) {
+      ++check.formats[kind->format];
+      ++check.kinds[readers::kind_text(*kind)];
+      report = count_records(kind->format, file, {.skip_malformed = true});
+      check.note_columns(file, kind->format);
+    }
     check.report.first_skipped = check.report.skipped == 0 ? report.first_skipped : check.report.first_skipped;
     check.report.records += report.records;
     check.report.skipped += report.skipped;
@@ -263,7 +289,7 @@ void check_data(const DataOptions& options) {
   formats::update_from_json(config, options.given, "weft data check");
   const std::vector<std::filesystem::path> files = readers::list_files(options.paths);
   std::optional<BusyBar> bar("checking");
-  const Check check = check_files(files, config.format);
+  const Check check = check_files(files, config);
   bar.reset();
   const ReadReport& report = check.report;
   const std::int64_t all = report.records + report.skipped;

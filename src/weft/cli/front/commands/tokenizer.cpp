@@ -73,8 +73,9 @@ struct TokenizerConfig {
                 "column or JSON field of the text; without it text, sentence, sequence, review or content"});
     visit(Field{"max_bytes", &C::max_bytes, "learn from this many bytes at the start of the text; 0 for all"}.at_least(
         0));
-    visit(Field{"on_error", &C::on_error, "what to do with a malformed record; skip counts it and goes on"}.one_of(
-        {"fail", "skip"}));
+    visit(Field{"on_error", &C::on_error,
+                "what to do with a malformed record, or a file that holds no text; skip counts it and goes on"}
+              .one_of({"fail", "skip"}));
   }
 };
 

@@ -14,10 +14,11 @@
 #include "weft/cli/front/field_flags.h"
 #include "weft/cli/front/help.h"
 #include "weft/cli/front/output.h"
+#include "weft/core/error.h"
 #include "weft/core/files.h"
 #include "weft/core/random.h"
 #include "weft/readers/byte_source.h"
-#include "weft/readers/input/no_text.h"
+#include "weft/readers/input/file_kind.h"
 #include "weft/readers/text_source.h"
 #include "weft/text/noise/word_noise.h"
 
@@ -55,6 +56,16 @@ struct NoiseCommand {
   bool json = false;
 };
 
+// Words of records would be dropped and moved with the marks between their fields, so that nothing could read them.
+void refuse_records(readers::ByteSource& bytes) {
+  const readers::FileKind kind = readers::decide_kind(bytes);
+  if (kind.sure && kind.format != "text") {
+    const std::string why = kind.by_content() ? concat(kind.format, " (", kind.reason, ")") : readers::kind_text(kind);
+    throw Error(ErrorKind::kFormat, concat(bytes.name(), ": is ", why, ", expected plain text, a text a line"),
+                "write the texts alone to a file first, a text a line");
+  }
+}
+
 void write_noise(const NoiseCommand& command) {
   NoiseConfig config;
   formats::update_from_json(config, command.given, "weft data noise");
@@ -69,7 +80,7 @@ void write_noise(const NoiseCommand& command) {
                               .shuffle = static_cast<std::size_t>(config.shuffle),
                               .filler = config.filler};
   readers::ByteSource bytes(command.file);
-  readers::refuse_no_text(bytes);
+  refuse_records(bytes);
   readers::TextSource lines(std::move(bytes), readers::ReadOptions());
   AtomicFile out(config.out);
   std::string line;
@@ -95,7 +106,7 @@ void add_data_noise(CLI::App& data) {
   auto command = std::make_shared<NoiseCommand>();
   CLI::App& app = add_command(data, "noise", "words dropped, filled in and shuffled, for texts that a model made",
                               std::string(kNoiseExamples));
-  app.add_option("FILE", command->file, "text file, plain or gzip, a text a line")->required();
+  app.add_option("FILE", command->file, "plain text, also in gzip, a text a line; no JSON and no table")->required();
   add_fields<NoiseConfig>(app, {.title = "Options"}, command->given);
   add_json_flag(app, command->json);
   app.callback([command] { write_noise(*command); });

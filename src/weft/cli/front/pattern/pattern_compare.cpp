@@ -121,7 +121,7 @@ void compare(const CompareOptions& options) {
   std::vector<pattern::Pattern> patterns;
   patterns.reserve(options.expressions.size());
   for (const std::string& expression : options.expressions) {
-    patterns.push_back(parse_pattern(expression));
+    patterns.push_back(pattern::Pattern::parse(expression));
   }
   const BoundSite bound = bind_site(config, patterns);
   std::vector<Compared> compared;

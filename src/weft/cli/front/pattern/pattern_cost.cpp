@@ -123,7 +123,7 @@ void show_cost(const CostOptions& options) {
   if (options.device != "cpu") {
     tensor_part().describe_device(options.device);  // refuses what is no device of this machine, calibrated or not
   }
-  const pattern::Pattern pattern = parse_pattern(options.expression);
+  const pattern::Pattern pattern = pattern::Pattern::parse(options.expression);
   const inspect::ModelShape shape = shape_of(options, config);
   require_input(pattern, shape.input);
   std::optional<BusyBar> bar("counting operations");

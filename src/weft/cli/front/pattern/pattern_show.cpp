@@ -136,7 +136,7 @@ void show(const ShowOptions& options) {
   }
   formats::update_from_json(config, options.given, "weft pattern show");
   require_head(config.head, config.heads);
-  const pattern::Pattern pattern = parse_pattern(options.expression);
+  const pattern::Pattern pattern = pattern::Pattern::parse(options.expression);
   std::vector<std::int64_t> input = number_list("--input", config.input, ',');
   std::sort(input.begin(), input.end());
   if (pattern.needs_input() && input.empty()) {

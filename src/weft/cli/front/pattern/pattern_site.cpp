@@ -6,14 +6,8 @@
 
 #include "weft/cli/front/failure.h"
 #include "weft/cli/front/field_flags.h"
-#include "weft/pattern/language/mechanism_names.h"
 
 namespace weft::cli {
-
-pattern::Pattern parse_pattern(const std::string& expression) {
-  pattern::refuse_mechanism_names(expression, ", so that it has no graph; weft bench mechanisms measures it");
-  return pattern::Pattern::parse(expression);
-}
 
 std::vector<std::int64_t> number_list(const std::string& flag, const std::string& text, char separator) {
   std::vector<std::string> words;

@@ -58,9 +58,6 @@ struct PatternSiteConfig {
   }
 };
 
-/// The pattern of a command that is about patterns. Errors: as Pattern::parse(), and kExpression for a mechanism.
-pattern::Pattern parse_pattern(const std::string& expression);
-
 /// The numbers between `separator`s; an empty text is none. Errors: UsageError that names the flag.
 std::vector<std::int64_t> number_list(const std::string& flag, const std::string& text, char separator);
 

@@ -208,7 +208,7 @@ void show_stats(const StatsOptions& options) {
   StatsConfig stats;
   const PatternSiteConfig config = read_site(options.given, "weft pattern stats");
   formats::update_from_json(stats, only_fields_of<StatsConfig>(options.given), "weft pattern stats");
-  const pattern::Pattern pattern = parse_pattern(options.expression);
+  const pattern::Pattern pattern = pattern::Pattern::parse(options.expression);
   const BoundSite bound = bind_site(config, {pattern});
   inspect::GraphRequest request{
       .site = bound.site, .layers = stats.layers, .exact_length = stats.exact, .samples = stats.samples};

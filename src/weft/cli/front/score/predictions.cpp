@@ -2,13 +2,20 @@
 // A file of predictions is read whole: it holds a few words a question.
 #include "weft/cli/front/score/predictions.h"
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
+#include "weft/formats/python_json.h"
+#include "weft/readers/byte_source.h"
+#include "weft/readers/input/file_kind.h"
+#include "weft/readers/input/input_texts.h"
+#include "weft/readers/input/no_text.h"
 #include "weft/readers/json_lines_reader.h"
 #include "weft/readers/open_answers/json_parts.h"
 
@@ -17,12 +24,44 @@ namespace {
 
 using formats::Json;
 
-std::string name_of_predictions(const std::string& path) { return quote(path, 4096); }
+// A file of predictions that was opened, and what stands in it: lines, or one object.
+struct OpenedPredictions {
+  readers::ByteSource bytes;
+  std::string name;
+  bool lines = false;
+};
 
-Json read_predictions(const std::string& path) {
-  Json json = formats::read_json(named_by_user(path));
+// Whether the text is one object a line, as `weft eval --predictions FILE.jsonl` writes them: a line that is an object,
+// and another behind it, or none where it names a question, as the line of one question does.
+bool looks_like_lines(std::string_view text) {
+  constexpr std::string_view kBlanks = " \t\r\n";
+  text.remove_prefix(std::min(text.find_first_not_of(kBlanks), text.size()));
+  const std::string_view line = text.substr(0, text.find('\n'));
+  Json object;
+  try {
+    object = formats::parse_python_json(std::string(line), "");
+  } catch (const Error&) {
+    return false;  // goes on, or is none, which the reader says
+  }
+  const bool more = text.find_first_not_of(kBlanks, line.size()) != std::string_view::npos;
+  const auto id = object.find("id");
+  return object.is_object() && (more || object.contains("example_id") ||
+                                (id != object.end() && id->is_string() && object.contains("answer")));
+}
+
+OpenedPredictions open_predictions(const std::string& path) {
+  constexpr std::size_t kHead = std::size_t{1} << 20;
+  OpenedPredictions opened{.bytes = readers::ByteSource::stream(path), .name = {}};
+  opened.name = opened.bytes.name();
+  readers::refuse_no_text(opened.bytes);
+  opened.lines = readers::format_of_name(path) == "jsonl" || looks_like_lines(opened.bytes.head(kHead));
+  return opened;
+}
+
+Json read_object(OpenedPredictions& opened) {
+  Json json = formats::parse_python_json(readers::read_whole_text(std::move(opened.bytes)), opened.name);
   if (!json.is_object()) {
-    fail(ErrorKind::kFormat, name_of_predictions(path), ": predictions must be a JSON object, found an item of type ",
+    fail(ErrorKind::kFormat, opened.name, ": predictions must be a JSON object, found an item of type ",
          json.type_name());
   }
   return json;
@@ -45,16 +84,13 @@ std::string answer_text(const Json& value, const std::string& question, const st
   return value.get<std::string>();
 }
 
-// One question a line, as `weft eval --predictions FILE.jsonl` writes them.
-bool has_lines(const std::string& path) { return path.ends_with(".jsonl"); }
-
 // Calls visit(id, object, where) for each line. Errors: kFormat for a question that is there twice.
-void for_each_line(const std::string& path,
+void for_each_line(OpenedPredictions& opened,
                    const std::function<void(const std::string&, const Json&, const std::string&)>& visit) {
-  readers::JsonLinesReader lines(path);
+  readers::JsonLinesReader lines(std::move(opened.bytes));
   std::set<std::string> seen;
   for (readers::JsonRecord record; lines.next(record);) {
-    const std::string where = concat(name_of_predictions(path), " line ", record.line);
+    const std::string where = concat(opened.name, " line ", record.line);
     const std::string question = readers::string_field(record.object, "id", where);
     if (!seen.insert(question).second) {
       fail(ErrorKind::kFormat, where, ": question ", quote(question), " has a prediction already");
@@ -106,16 +142,16 @@ metrics::PagePrediction page_prediction(const Json& json, const std::string& whe
 }  // namespace
 
 TextPredictions::TextPredictions(const std::string& path) {
-  if (has_lines(path)) {
-    for_each_line(path, [&](const std::string& question, const Json& line, const std::string& where) {
+  OpenedPredictions opened = open_predictions(path);
+  if (opened.lines) {
+    for_each_line(opened, [&](const std::string& question, const Json& line, const std::string& where) {
       answers_.emplace(question, readers::string_field(line, "answer", where));
     });
     return;
   }
-  const std::string where = name_of_predictions(path);
-  const Json predictions = read_predictions(path);
+  const Json predictions = read_object(opened);
   for (const auto& [question, answer] : predictions.items()) {
-    answers_.emplace(question, answer_text(answer, question, where));
+    answers_.emplace(question, answer_text(answer, question, opened.name));
   }
 }
 
@@ -125,16 +161,17 @@ std::optional<std::string> TextPredictions::of(const std::string& question) cons
 }
 
 HotpotPredictions::HotpotPredictions(const std::string& path) {
-  if (has_lines(path)) {
-    for_each_line(path, [&](const std::string& question, const Json& line, const std::string& where) {
+  OpenedPredictions opened = open_predictions(path);
+  if (opened.lines) {
+    for_each_line(opened, [&](const std::string& question, const Json& line, const std::string& where) {
       metrics::HotpotPrediction& prediction = predictions_[question];
       prediction.answer = readers::string_field(line, "answer", where);
       prediction.facts = facts_of(readers::list_field(line, "sp", where), where);
     });
     return;
   }
-  const std::string where = name_of_predictions(path);
-  const Json json = read_predictions(path);
+  const std::string& where = opened.name;
+  const Json json = read_object(opened);
   for (const auto& [question, answer] : object_member(json, "answer", where).items()) {
     predictions_[question].answer = answer_text(answer, question, where);
   }
@@ -152,15 +189,17 @@ metrics::HotpotPrediction HotpotPredictions::of(const std::string& question) con
   return found == predictions_.end() ? metrics::HotpotPrediction{} : found->second;
 }
 
-PagePredictions::PagePredictions(const std::string& path) : name_(name_of_predictions(path)) {
-  if (has_lines(path)) {
-    readers::JsonLinesReader lines(path);
+PagePredictions::PagePredictions(const std::string& path) {
+  OpenedPredictions opened = open_predictions(path);
+  name_ = opened.name;
+  if (opened.lines) {
+    readers::JsonLinesReader lines(std::move(opened.bytes));
     for (readers::JsonRecord record; lines.next(record);) {
       add(record.object, concat(name_, " line ", record.line));
     }
     return;
   }
-  const Json json = read_predictions(path);
+  const Json json = read_object(opened);
   std::int64_t number = 0;
   for (const Json& item : readers::list_field(json, "predictions", name_)) {
     add(item, concat(name_, ", prediction ", ++number));
@@ -182,18 +221,15 @@ metrics::PagePrediction PagePredictions::take(std::int64_t question) {
     throw Error(ErrorKind::kFormat, concat(name_, ": question ", question, " has no prediction"),
                 "a question without an answer has one with the spans -1 and a low score");
   }
-  if (!taken_.insert(question).second) {
-    fail(ErrorKind::kFormat, "question ", question, " stands twice in the gold files");
-  }
-  return found->second;
+  metrics::PagePrediction prediction = std::move(found->second);
+  predictions_.erase(found);
+  return prediction;
 }
 
 void PagePredictions::check_all_taken() const {
-  for (const auto& [question, prediction] : predictions_) {
-    if (!taken_.contains(question)) {
-      fail(ErrorKind::kFormat, name_, ": the prediction of question ", question,
-           " belongs to no question of the gold files");
-    }
+  if (!predictions_.empty()) {
+    fail(ErrorKind::kFormat, name_, ": the prediction of question ", predictions_.begin()->first,
+         " belongs to no question of the gold files");
   }
 }
 
@@ -201,6 +237,13 @@ void SeenQuestions::add(const std::string& question, const std::string& file) {
   if (!questions_.insert(question).second) {
     fail(ErrorKind::kFormat, quote(file, 4096), ": question ", quote(question), " stands twice in the gold files");
   }
+}
+
+void SeenQuestions::end(const std::string& file) {
+  if (questions_.size() == of_ended_files_) {
+    fail(ErrorKind::kFormat, quote(file, 4096), " has no question");
+  }
+  of_ended_files_ = questions_.size();
 }
 
 }  // namespace weft::cli

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Predictions in the forms that the official programs read, by the names of their questions, or the lines of
-// `weft eval --predictions FILE.jsonl`.
+// `weft eval --predictions FILE.jsonl`, whichever stand in a file: one of any name, in gzip or UTF-16, a pipe, or
+// standard input.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -18,7 +20,7 @@ namespace weft::cli {
 /// {"name of the question": "answer"}, or lines {"id", "answer"}: TriviaQA, WikiHop.
 class TextPredictions {
  public:
-  /// Errors: as formats::read_json; kFormat for a value that is no string.
+  /// Errors: as readers::ByteSource and formats::parse_json; kFormat for a value that is no string.
   explicit TextPredictions(const std::string& path);
   std::optional<std::string> of(const std::string& question) const;
 
@@ -29,7 +31,7 @@ class TextPredictions {
 /// {"answer": {name: text}, "sp": {name: [[title, sentence], ...]}}, or lines {"id", "answer", "sp"}: HotpotQA.
 class HotpotPredictions {
  public:
-  /// Errors: as formats::read_json; kFormat that names the question.
+  /// Errors: as readers::ByteSource and formats::parse_json; kFormat that names the question.
   explicit HotpotPredictions(const std::string& path);
   metrics::HotpotPrediction of(const std::string& question) const;
 
@@ -41,9 +43,9 @@ class HotpotPredictions {
 /// "yes_no_answer"}, ...]}, or its items as lines: Natural Questions.
 class PagePredictions {
  public:
-  /// Errors: as formats::read_json; kFormat that names the question.
+  /// Errors: as readers::ByteSource and formats::parse_json; kFormat that names the question.
   explicit PagePredictions(const std::string& path);
-  /// Errors: kFormat for a question without a prediction, and for one that is asked for twice.
+  /// The prediction of a question, which is taken away. Errors: kFormat for a question that has none.
   metrics::PagePrediction take(std::int64_t question);
   /// Errors: kFormat where a prediction belongs to no question.
   void check_all_taken() const;
@@ -53,7 +55,6 @@ class PagePredictions {
 
   std::string name_;
   std::map<std::int64_t, metrics::PagePrediction> predictions_;
-  std::set<std::int64_t> taken_;
 };
 
 /// The questions of all gold files.
@@ -61,9 +62,12 @@ class SeenQuestions {
  public:
   /// Errors: kFormat for a question that was there before.
   void add(const std::string& question, const std::string& file);
+  /// Behind the last question of a file. Errors: kFormat for a file without a question.
+  void end(const std::string& file);
 
  private:
   std::set<std::string> questions_;
+  std::size_t of_ended_files_ = 0;
 };
 
 }  // namespace weft::cli

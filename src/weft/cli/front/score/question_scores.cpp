@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Predictions are one JSON file, in the form that the official program reads, or lines of `weft eval`; gold files go by
-// one question at a time.
+// Predictions are one JSON object, in the form that the official program reads, or lines of `weft eval`; gold files go
+// by one question at a time.
 #include "weft/cli/front/score/question_scores.h"
 
 #include <algorithm>
@@ -76,6 +76,7 @@ void score_hotpotqa(const QuestionScoreFlags& flags) {
       seen.add(question.id, file);
       scorer.add(predictions.of(question.id), question.answer, question.facts);
     }
+    seen.end(file);
   }
   const metrics::HotpotReport report = scorer.report();
   warn_of_missing(report.missing_answers, report.questions, "answer");
@@ -115,6 +116,7 @@ void score_trivia_file(const std::string& file, const TextPredictions& predictio
     seen.add(question.id, file);
     questions.push_back(std::move(question));
   }
+  seen.end(file);
   for (const readers::TriviaQuestion& question : questions) {
     if (!reader.verified_only() || question.verified) {
       for (const std::string& key : trivia_keys(question, reader)) {
@@ -165,12 +167,15 @@ std::string point_row(const metrics::ThresholdPoint& point) {
 
 void score_nq(const QuestionScoreFlags& flags) {
   PagePredictions predictions(flags.predictions);
+  SeenQuestions seen;
   metrics::NaturalQuestionsScorer scorer;
   for (const std::string& file : flags.gold) {
     readers::NaturalQuestionsReader gold(file, {}, QuestionPart::kGold);
     for (readers::NaturalQuestion question; gold.next(question);) {
+      seen.add(concat(question.id), file);
       scorer.add(predictions.take(question.id), question.annotations);
     }
+    seen.end(file);
   }
   predictions.check_all_taken();
   const metrics::PageFigures long_answers = scorer.long_answers();
@@ -196,6 +201,7 @@ void score_wikihop(const QuestionScoreFlags& flags) {
       seen.add(question.id, file);
       scorer.add(predictions.of(question.id), question.answer, question.candidates);
     }
+    seen.end(file);
   }
   const double accuracy = scorer.accuracy();
   warn_of_missing(scorer.missing(), scorer.questions(), "answer");
@@ -215,8 +221,8 @@ void add_question_score(CLI::App& group, const std::string& name, const std::str
   auto flags = std::make_shared<QuestionScoreFlags>();
   CLI::App& app = add_command(group, name, about, example);
   app.add_option("PREDICTIONS", flags->predictions,
-                 "JSON file of predictions, as the official program reads it, or the lines of weft eval --predictions "
-                 "FILE.jsonl")
+                 "predictions as JSON, as the official program reads them, or the lines of weft eval --predictions "
+                 "FILE.jsonl; - is standard input")
       ->required()
       ->option_text("PREDICTIONS");
   app.add_option("GOLD", flags->gold, "files of questions with their answers, plain or gzip")

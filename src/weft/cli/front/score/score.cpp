@@ -42,7 +42,8 @@ constexpr const char* kChrfExamples =
     "  weft score chrf output.cs reference.cs --word-order 2 --confidence";
 constexpr const char* kRougeExamples =
     "  weft score rouge summaries.txt references.txt\n"
-    "  weft score rouge summaries.jsonl references.jsonl --text-field summary --json";
+    "  weft score rouge summaries.jsonl references.jsonl --text-field summary --json\n"
+    "  weft score rouge found.jsonl papers.jsonl --reference-field abstract      (found.jsonl by weft summarize --out)";
 constexpr const char* kParseExamples =
     "  weft score parse parser.out dev.gold --linear --drop ROOT\n"
     "  weft score parse dev.right dev.gold --drop ROOT --json";
@@ -155,6 +156,7 @@ void compare_bleu(const ScoreFlags& flags, const ScoreConfig& config, const metr
   }
   ScoreFlags both = flags;
   both.files.insert(both.files.begin() + 1, other);
+  both.systems = 2;
   metrics::BleuScorer system(options);
   metrics::BleuScorer baseline(options);
   visit_rows(both, config, [&](const ScoreRow& row) {
@@ -329,6 +331,7 @@ void score_sari(const ScoreFlags& flags) {
   }
   ScoreFlags with_source = flags;
   with_source.files.insert(with_source.files.begin() + 1, options.source);
+  with_source.sources = 1;
   metrics::SariScorer scorer;
   visit_rows(with_source, config, [&](const ScoreRow& row) {
     add_row(row, [&] { scorer.add(row.texts[0], row.texts[1], row.references().subspan(1)); });
@@ -356,10 +359,11 @@ void add_metric(CLI::App& group, const std::string& name, const std::string& abo
                 void (*run)(const ScoreFlags&)) {
   auto flags = std::make_shared<ScoreFlags>();
   CLI::App& app = add_command(group, name, about, examples);
-  const bool plain = name == "aer" || name == "parse";
-  const std::vector<std::string_view> some =
-      plain ? std::vector<std::string_view>{"format"} : std::vector<std::string_view>{"format", "text_field"};
-  const bool intervals = !plain && name != "sari";
+  std::vector<std::string_view> some = {"format"};
+  if (name != "aer") {
+    some.insert(some.end(), {"text_field", "reference_field"});
+  }
+  const bool intervals = name != "aer" && name != "parse" && name != "sari";
   add_score_files(app, *flags, intervals ? std::vector<std::string_view>{} : some);
   add_fields<Options>(app, {.title = "Metric"}, flags->metric_given);
   if constexpr (std::is_same_v<Options, metrics::BleuOptions>) {

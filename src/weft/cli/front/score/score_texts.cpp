@@ -3,6 +3,10 @@
 #include "weft/cli/front/score/score_texts.h"
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
+#include <span>
+#include <string_view>
 #include <utility>
 
 #include "weft/cli/front/failure.h"
@@ -21,16 +25,29 @@
 namespace weft::cli {
 namespace {
 
-// A file of texts, and what it is.
+// What weft summarize and weft translate write beside the text that they read, and then the usual fields.
+constexpr std::array<std::string_view, 7> kWrittenFields = {"summary_text", "translation_text", "text",   "sentence",
+                                                            "sequence",     "review",           "content"};
+
+// A file of texts, what it is, and where its records have their texts.
 struct OpenFile {
   readers::ByteSource bytes;
   std::string format;
+  std::string text_field;
+  std::span<const std::string_view> usual_texts;
 };
 
-OpenFile open_file(const std::string& path, const ScoreConfig& config) {
-  OpenFile file{readers::ByteSource::stream(path), config.format};
+OpenFile open_file(const std::string& path, bool is_reference, bool is_written, const ScoreConfig& config) {
+  const bool has_own = is_reference && !config.reference_field.empty();
+  OpenFile file{readers::ByteSource::stream(path), config.format, has_own ? config.reference_field : config.text_field,
+                readers::kTextFields};
+  std::vector<std::string> fields = {file.text_field};
+  if (is_written) {
+    file.usual_texts = kWrittenFields;
+    fields.insert(fields.end(), kWrittenFields.begin(), kWrittenFields.end());
+  }
   if (config.format == "auto") {
-    const readers::FileKind kind = readers::decide_kind(file.bytes, {config.text_field});
+    const readers::FileKind kind = readers::decide_kind(file.bytes, fields);
     const bool record =
         kind.sure && (kind.format == "jsonl" || kind.format == "json" || kind.format == "csv" || kind.format == "tsv");
     if (record && kind.by_content() && !kind.named_alike) {
@@ -41,10 +58,21 @@ OpenFile open_file(const std::string& path, const ScoreConfig& config) {
   return file;
 }
 
-readers::InputTexts input_texts_of(OpenFile file, const ScoreConfig& config) {
+std::vector<OpenFile> open_files(const ScoreFlags& flags, const ScoreConfig& config) {
+  std::vector<OpenFile> files;
+  files.reserve(flags.files.size());
+  for (std::size_t i = 0; i < flags.files.size(); ++i) {
+    files.push_back(open_file(flags.files[i], i >= flags.systems + flags.sources, i < flags.systems, config));
+  }
+  return files;
+}
+
+readers::InputTexts input_texts_of(OpenFile file) {
   readers::InputTextOptions options;
   options.format = file.format;
-  options.text_field = config.text_field;
+  options.text_field = file.text_field;
+  options.usual_texts = file.usual_texts;
+  options.keep_ids = true;
   return {std::move(file.bytes), options};
 }
 
@@ -58,13 +86,19 @@ std::int64_t count_rest(readers::InputTexts& texts) {
 }
 
 // A field that no file has.
-void check_use(const std::vector<OpenFile>& files, const ScoreConfig& config) {
+void check_field(const std::string& flag, const std::string& field, std::span<const OpenFile> files) {
   const bool lines =
       std::all_of(files.begin(), files.end(), [](const OpenFile& file) { return file.format == "lines"; });
-  if (!config.text_field.empty() && lines) {
-    throw UsageError("--text-field is for JSON lines and tables, and each line of these files is a text",
+  if (!field.empty() && lines) {
+    throw UsageError(flag + " is for JSON lines and tables, and each line of these files is a text",
                      "name the format with --format jsonl, json, csv or tsv");
   }
+}
+
+void check_use(const ScoreFlags& flags, std::span<const OpenFile> files, const ScoreConfig& config) {
+  const std::size_t others = flags.systems + flags.sources;
+  check_field("--reference-field", config.reference_field, files.subspan(others));
+  check_field("--text-field", config.text_field, config.reference_field.empty() ? files : files.first(others));
 }
 
 std::string name_of_file(const std::string& path) { return path == "-" ? "standard input" : quote(path, 4096); }
@@ -108,13 +142,29 @@ void add_score_files(CLI::App& app, ScoreFlags& flags, const std::vector<std::st
 
 namespace {
 
+// Records belong together by their places, which ids may deny. Files without ids say nothing.
+void check_id(readers::InputText& named, const readers::InputText& text) {
+  if (named.id.empty()) {
+    named = text;
+  }
+  if (text.id.empty() || text.id == named.id) {
+    return;
+  }
+  throw Error(
+      ErrorKind::kFormat,
+      concat(named.where, " has the id ", quote(named.id), ", but ", text.where, " has the id ", quote(text.id)),
+      "text N of a reference belongs to text N of the hypotheses: put the records of both files in one order");
+}
+
 // The next text of each file, and which files had one.
 std::vector<bool> next_row(std::vector<readers::InputTexts>& sources, ScoreRow& row) {
   std::vector<bool> found;
+  readers::InputText named;
   for (readers::InputTexts& source : sources) {
     readers::InputText text;
     found.push_back(source.next(text));
     readers::check_utf8(text.first, text.where);
+    check_id(named, text);
     row.texts.emplace_back(text::strip_right(text.first));
     row.where = row.texts.size() == 1 ? text.where : row.where;
   }
@@ -128,16 +178,12 @@ void visit_rows(const ScoreFlags& flags, const ScoreConfig& config,
   if (std::count(flags.files.begin(), flags.files.end(), "-") > 1) {
     throw UsageError("only one of the files can be standard input");
   }
-  std::vector<OpenFile> files;
-  files.reserve(flags.files.size());
-  for (const std::string& file : flags.files) {
-    files.push_back(open_file(file, config));
-  }
-  check_use(files, config);
+  std::vector<OpenFile> files = open_files(flags, config);
+  check_use(flags, files, config);
   std::vector<readers::InputTexts> sources;
   sources.reserve(files.size());
   for (OpenFile& file : files) {
-    sources.push_back(input_texts_of(std::move(file), config));
+    sources.push_back(input_texts_of(std::move(file)));
   }
   const InterruptGuard guard;
   ProgressBar bar("scoring", 0);

@@ -3,6 +3,7 @@
 // interval.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <span>
@@ -20,6 +21,7 @@ namespace weft::cli {
 struct ScoreConfig {
   std::string format = "auto";
   std::string text_field;
+  std::string reference_field;
   bool confidence = false;
   std::int64_t samples = 1000;
   bool sentence_level = false;
@@ -32,7 +34,10 @@ struct ScoreConfig {
                 "its name"}
               .one_of({"auto", "lines", "jsonl", "json", "csv", "tsv"}));
     visit(Field{"text_field", &C::text_field,
-                "column or JSON field of the text; without it text, sentence, sequence, review or content"});
+                "column or JSON field of the text; without it summary_text or translation_text of HYP, as weft writes "
+                "them, else text, sentence, sequence, review or content"});
+    visit(Field{"reference_field", &C::reference_field,
+                "column or JSON field of the text in REF; without it that of --text-field"});
     visit(Field{"confidence", &C::confidence,
                 "give a 95% interval too, from sentences drawn again and again with the seed 12345"});
     visit(Field{"samples", &C::samples, "with --confidence or --baseline: how often all sentences are drawn"}.range(
@@ -44,6 +49,8 @@ struct ScoreConfig {
 /// What was typed.
 struct ScoreFlags {
   std::vector<std::string> files;                        ///< the hypotheses, then the references
+  std::size_t systems = 1;                               ///< how many of `files`, the first ones, are hypotheses
+  std::size_t sources = 0;                               ///< and how many behind these are what systems read
   formats::Json given = formats::Json::object();         ///< of ScoreConfig
   formats::Json metric_given = formats::Json::object();  ///< of the metric's own fields
   bool json = false;
@@ -64,8 +71,9 @@ struct ScoreRow {
 };
 
 /// Calls visit(row) for the first texts of all files, then the second ones, to the end; blanks behind a text are left
-/// out. Errors: UsageError for standard input twice; kFormat naming both files where one has fewer texts, the line that
-/// is not UTF-8, and what InputTexts refuses; kArgument where no file has a text; kInterrupted.
+/// out. Errors: UsageError for standard input twice; kFormat naming both files where one has fewer texts, both places
+/// where records have different ids, the line that is not UTF-8, and what InputTexts refuses; kArgument where no file
+/// has a text; kInterrupted.
 void visit_rows(const ScoreFlags& flags, const ScoreConfig& config,
                 const std::function<void(const ScoreRow& row)>& visit);
 

@@ -156,10 +156,9 @@ attention::RelativeCall Disentangled::call_of(const layers::Heads& heads, const 
     call.reaches.assign(static_cast<std::size_t>(site().heads), reach_);
     call.seen = concat("window(left=", reach_, ", right=", reach_, ")");
   }
-  if (is_training() && site().dropout > 0 && !context.without_dropout) {
-    call.dropout = site().dropout;
-    call.seed = context.seed.derived(static_cast<std::uint64_t>(site().layer));
-  }
+  const attention::DropoutOfCall dropped = dropout_of(context);
+  call.dropout = dropped.probability;
+  call.seed = dropped.seed;
   return call;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The mark is a control byte at the end, so that the argument no longer ends in a bracket.
-#include "weft/cli/front/brackets.h"
+#include "weft/cli/front/words/brackets.h"
 
 namespace weft::cli {
 namespace {
