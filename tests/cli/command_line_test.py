@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The command line as such: help, version, misuse, and what it says then."""
 
+import os
 import re
 import shutil
 import subprocess

@@ -177,7 +177,7 @@ TEST_F(ServedStoreFile, RefusesWhatIsNoQuestion) {
     expect_error(ErrorKind::kArgument, {word}, [&] { work(body); });
   };
   refuses(Json::object(), "no 'query'");
-  refuses({{"query", ""}}, "no 'query'");
+  refuses({{"query", ""}}, "'query' is empty");
   refuses({{"query", "x"}, {"top_k", 101}}, "top_k");
   refuses({{"query", "x"}, {"by", "force"}}, "by");
   expect_error(ErrorKind::kFormat, {"depth"}, [&] { work({{"query", "x"}, {"depth", 3}}); });

@@ -43,7 +43,7 @@ constexpr const char* kChrfExamples =
 constexpr const char* kRougeExamples =
     "  weft score rouge summaries.txt references.txt\n"
     "  weft score rouge summaries.jsonl references.jsonl --text-field summary --json\n"
-    "  weft score rouge found.jsonl papers.jsonl --reference-field abstract      (found.jsonl by weft summarize --out)";
+    "  weft score rouge found.jsonl papers.jsonl --reference-field abstract";
 constexpr const char* kParseExamples =
     "  weft score parse parser.out dev.gold --linear --drop ROOT\n"
     "  weft score parse dev.right dev.gold --drop ROOT --json";
