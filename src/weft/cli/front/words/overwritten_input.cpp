@@ -40,8 +40,8 @@ void refuse_reader_of(const fs::path& file, const CLI::Option& output, const CLI
     }
     for (const std::string& word : option->results()) {
       if (names_file(word, file)) {
-        throw UsageError(concat(quote(file.native(), 4096), " is read, and ", output.get_name(),
-                                " names the same file, ", "which would be lost"),
+        throw UsageError(concat(quote(word, 4096), " is read, and ", output.get_name(), " ", quote(file.native(), 4096),
+                                " is the same file, which would be lost"),
                          concat("give another file to ", output.get_name()));
       }
     }
