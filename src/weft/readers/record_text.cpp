@@ -78,10 +78,10 @@ bool RecordText::open_next() {
   return true;
 }
 
-// Counts what is malformed, or gives the error on.
+// Counts what is malformed, or gives the error on that is being handled.
 void RecordText::skip(const MalformedRecord& error) {
   if (!options_.reading.skip_malformed) {
-    throw error;
+    throw;
   }
   add_report(report_, {.skipped = 1, .first_skipped = error.what()});
 }
