@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The modules as LibTorch's operators, so that gradients go through them; sums in at least float32.
+#include <ATen/TensorOperators.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/dropout.h>
