@@ -10,6 +10,8 @@ import re
 import statistics
 import string
 
+from lines import text_lines
+
 NEEDS = ["squad2/dev-v2.0.json", "covidqa/covidqa_fixed.json"]
 HELD_OUT = 4
 SCORED = 300  # held-out questions, the same for every row and seed
@@ -99,7 +101,7 @@ def learned_text(world):
     def texts():
         learned = collection(world.data)[0]
         return [*dict.fromkeys(each.article for each in learned), *(each.question for each in learned)]
-    return world.written(world.folder / "data" / "articles.txt", lambda: "".join(" ".join(text.split()) + "\n" for text in texts()))
+    return world.written(world.folder / "data" / "articles.txt", lambda: text_lines(texts()))
 
 
 def vocabulary(world):

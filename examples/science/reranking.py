@@ -5,7 +5,7 @@ the sum of w log p / length^a decides. Weights are chosen on other sentences tha
 import itertools
 import json
 
-from world import json_lines
+from lines import json_lines, text_lines
 
 WEIGHTS, PENALTIES = (0.0, 0.25, 0.5, 1.0), (0.0, 0.5, 1.0)
 
@@ -41,7 +41,7 @@ def best_of(lists, scores, weights, penalty):
 
 def bleu(world, texts, reference, name):
     written = world.scratch / f"{name}.txt"
-    written.write_text("".join(" ".join(text.split()) + "\n" for text in texts), encoding="utf-8")
+    world.write(written, text_lines(texts))
     return world.weft("score", "bleu", written, reference)["score"]
 
 

@@ -2,7 +2,7 @@
 """ROUGE of summaries, in percent."""
 import json
 
-from world import json_lines
+from lines import json_lines
 
 
 def rouge(world, summaries, references):
@@ -14,7 +14,7 @@ def rouge(world, summaries, references):
 
 
 def without_model(world, method, data, *flags):
-    """The summaries of `weft summarize --method`, of a file with a text a line."""
+    """The summaries of `weft summarize --method`, of the records of a file."""
     written = world.scratch / "written.jsonl"
     world.run("summarize", "--method", method, "--file", data, *flags, "--out", written)
     return [json.loads(line)["summary_text"] for line in written.read_text(encoding="utf-8").splitlines()]

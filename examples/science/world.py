@@ -38,11 +38,6 @@ def torch_python():
     return sys.executable if importlib.util.find_spec("torch") else programs.ROOT / ".venv/bin/python3"
 
 
-def json_lines(rows):
-    """A row a line."""
-    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
-
-
 class OutOfTime(Exception):
     """A cell took longer than it may, or all cells together."""
 

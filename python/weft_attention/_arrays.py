@@ -1,10 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What crosses the border to the runtime: memory as arrays of NumPy or tensors of PyTorch, settings as JSON."""
-import json
-import os
-
-from ._errors import ArgumentError, UnsupportedError
-from ._pattern import Pattern
+"""Results of the runtime: memory as arrays of NumPy or tensors of PyTorch."""
+from ._errors import UnsupportedError
 
 
 def array_of(array, torch):
@@ -35,33 +31,3 @@ def _numpy():
             "results are arrays of NumPy, which is not installed", "pip install numpy, or ask for tensors by torch=True"
         ) from None
     return numpy
-
-
-def plain_json(settings):
-    """Settings as JSON, without those that are None. ArgumentError for a number that is not finite."""
-    given = {name: value for name, value in settings.items() if value is not None}
-    try:
-        return json.dumps(given, default=_plain, allow_nan=False)
-    except ValueError:
-        for name, value in given.items():
-            _require_finite(name, value)
-        raise
-
-
-def _require_finite(name, value):
-    try:
-        json.dumps(value, default=_plain, allow_nan=False)
-    except ValueError:
-        raise ArgumentError(f"{name}: expected a finite number, found {value!r:.80}") from None
-
-
-def _plain(value):
-    if isinstance(value, Pattern):
-        return str(value)
-    if isinstance(value, os.PathLike):
-        return os.fspath(value)
-    if isinstance(value, (set, frozenset)):
-        return sorted(value)
-    if hasattr(value, "tolist"):  # of NumPy and PyTorch
-        return value.tolist()
-    raise TypeError(f"a setting is {value!r:.80}, a {type(value).__name__}; expected a number, a text, or a list of them")

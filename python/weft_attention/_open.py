@@ -5,9 +5,10 @@ import json
 import os
 import threading
 
-from ._arrays import array_of, plain_json, vector_of
+from ._arrays import array_of, vector_of
 from ._errors import ArgumentError, WeftError
 from ._native import load_runtime
+from ._settings import plain_json
 from ._texts import list_of, pairs_of, text_of, texts_of
 
 

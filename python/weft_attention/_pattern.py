@@ -6,6 +6,7 @@ import operator
 
 from . import _core
 from ._errors import ArgumentError
+from ._settings import plain_json
 from ._texts import text_of
 
 _PICTURE_LENGTH = 64
@@ -134,7 +135,7 @@ class Pattern:
         """Operations, bytes and memory of a model with this attention over `length` tokens, as the dict that
         `weft pattern cost --json` prints. `shape` are its numbers by keyword: layers, width, heads, dtype, and so on.
         Raises WeftError for a name or a number that is none."""
-        asked = _whole("length", length), json.dumps(shape), _wholes("input", input)
+        asked = _whole("length", length), plain_json(shape), _wholes("input", input)
         return json.loads(_core.cost(self._text, *asked, self._directory))
 
     def svg(self, length=_PICTURE_LENGTH, *, heads=1, head=None, layer=0, cells=128, input=()):

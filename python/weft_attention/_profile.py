@@ -3,8 +3,8 @@
 import json
 import os
 
-from ._arrays import plain_json
 from ._native import load_runtime
+from ._settings import plain_json
 
 
 def profile(model=None, *, out, **fields):

@@ -4,8 +4,8 @@ import json
 import os
 import threading
 
-from ._arrays import plain_json
 from ._native import load_runtime
+from ._settings import plain_json
 
 # A run draws from the process's generators and has its threads: a second one waits.
 _one_run = threading.Lock()

@@ -257,6 +257,8 @@ class OverwrittenInputTest(Case):
         for flag in ("--token-scores", "--predictions"):
             self.assert_kept(text, "eval", "no-model", "--text", "a.txt", flag, "a.txt")
         self.assert_kept(text, "profile", "no-model", "--text", "a.txt", "--out", "a.txt")
+        for flag in ("--svg", "--png"):
+            self.assert_kept(text, "attention", "no-model", "--file", "a.txt", flag, "a.txt")
         self.assert_kept(text, "align", "no-model", "--source", "a.txt", "--target", "b.txt", "--out", "a.txt")
 
     def test_an_output_beside_its_input_is_written(self):

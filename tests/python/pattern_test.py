@@ -58,6 +58,7 @@ class PatternTest(unittest.TestCase):
                             (lambda: window.statistics(10**30), "length: expected a number of at most 63 bits"),
                             (lambda: window.check(8, input=["a"]), "input: expected a whole number, found 'a'"),
                             (lambda: window.text(8, width="a"), "width: expected a whole number"),
+                            (lambda: window.cost(8, width=float("nan")), "width: expected a finite number, found nan"),
                             (lambda: Pattern("full\ud800"), "the expression has half of a surrogate pair at character 4")):
             with self.subTest(words), self.assertRaisesRegex(weft.ArgumentError, words):
                 call()

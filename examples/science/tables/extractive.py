@@ -7,7 +7,7 @@ import json
 import statistics
 
 from rouge import rouge, without_model
-from world import json_lines
+from lines import json_lines
 
 CLAIM = "Without a model: the oracle says how far sentences of the text can go, lead and random what is had for nothing."
 FIGURE, BETTER, NEEDS = "rouge1", "larger", ["plos/train.jsonl", "plos/dev.jsonl", "qmsum/train.jsonl", "qmsum/val.jsonl", "scitldr/train.jsonl", "scitldr/dev.jsonl"]

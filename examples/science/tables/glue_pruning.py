@@ -10,7 +10,7 @@ import collections
 import json
 import statistics
 
-from world import json_lines
+from lines import json_lines
 
 CLAIM = "A GLUE task loses little when the profile says which 60% of attention to prune, and less than with a window or random pairs."
 FIGURE, BETTER, GROUP = "score", "larger", "task"

@@ -8,7 +8,7 @@ import json
 import statistics
 
 from rouge import rouge, without_model
-from world import json_lines
+from lines import json_lines
 
 CLAIM = "An encoder-decoder that repaired plain texts first writes better summaries than one that begins with random weights."
 FIGURE, BETTER, GROUP = "rouge1", "larger", "data"

@@ -11,7 +11,7 @@ import json
 import random
 
 from reading import Words, beside_best, small_reader
-from world import json_lines
+from lines import json_lines
 
 CLAIM = "Reading more of the passages that were found answers more questions, until a reader loses more in what is wrong than it finds."
 FIGURE, BETTER, NEEDS = "f1", "larger", ["squad2/dev-v2.0.json", "covidqa/covidqa_fixed.json"]

@@ -8,6 +8,7 @@ against the first model alone. A pupil learns the translations of four as its ta
 with 5,000 pairs; two of them have the other 24,000 English captions as well, with sources that a model of these pairs wrote, as they are or with noise.
 """
 import reranking
+from lines import text_lines
 
 CLAIM = "Models that write together are better than one of them, and than one that learned as long as all of them."
 FIGURE, BETTER, NEEDS = "bleu", "larger", ["multi30k/train.de", "multi30k/val.de"]
@@ -115,14 +116,10 @@ def texts_of(cell, seed, world):
     return written(world, models, *(["--mean", name.split(", ")[1]] if count > 1 else []))
 
 
-def lines_of(texts):
-    return "".join(" ".join(text.split()) + "\n" for text in texts)
-
-
 def first_alone(world, seed):
     """What the first model of a seed writes by itself."""
     def texts():
-        return lines_of(written(world, [translator(world, f"model-{MOST * seed}", MOST * seed, 1)]))
+        return text_lines(written(world, [translator(world, f"model-{MOST * seed}", MOST * seed, 1)]))
     return world.written(world.folder / f"alone-{seed}.txt", texts)
 
 
@@ -130,7 +127,7 @@ def run(cell, seed, world):
     halves(world)
     texts = texts_of(cell, seed, world)
     file = world.scratch / "scored.txt"
-    world.write(file, lines_of(texts))
+    world.write(file, text_lines(texts))
     compared = [] if cell["models"] == ALONE else ["--baseline", first_alone(world, seed)]
     score = world.weft("score", "bleu", file, world.folder / "score.en", *compared)
     return {"bleu": score["score"]} | ({"p": score["p_value"]} if compared else {})

@@ -11,15 +11,12 @@
 #include <algorithm>
 #include <numeric>
 
+#include "weft/attention/accumulation.h"
 #include "weft/attention/devices/placed.h"
 #include "weft/layers/replay/recompute.h"
 
 namespace weft::fine_tuning {
 namespace {
-
-at::Tensor at_least_float(const at::Tensor& tensor) {
-  return tensor.scalar_type() == at::kDouble ? tensor : tensor.to(at::kFloat);
-}
 
 std::vector<at::Tensor> leaves_of(const Objective& objective, const models::EncoderModel& model) {
   std::vector<at::Tensor> leaves = model->parameters();
@@ -67,7 +64,7 @@ at::Tensor run_in_mini_batches(const Objective& objective, const models::Encoder
     models::EncoderInput input = objective.input(own, options.padding);
     input.seed = options.seed.derived(number);
     auto run = [&objective, held = models::EncoderModel(model), input](const at::Tensor& /*nothing*/) mutable {
-      return at_least_float(objective.run(*held, input).logits);
+      return attention::at_least_float(objective.run(*held, input).logits);
     };
     const at::Tensor nothing = at::empty({0}, at::TensorOptions(device));
     parts.push_back(replays ? layers::recompute(run, nothing, leaves) : run({}));

@@ -179,17 +179,22 @@ models::EncoderInput Objective::input(std::span<const TokenRow> rows, const Padd
 std::span<const TaskEntry> task_table() {
   static constexpr std::string_view kTexts = "auto csv tsv jsonl json text lines fasta";
   static constexpr std::string_view kRecords = "auto csv tsv jsonl json";
-  static constexpr std::array<TaskEntry, 11> kTable = {{{"classify", kTexts, make_one<ClassifyObjective>},
-                                                        {"multilabel", kTexts, make_one<MultilabelObjective>},
-                                                        {"tag", "auto conll", make_one<TagObjective>},
-                                                        {"answer", "auto squad", make_one<AnswerObjective>},
-                                                        {"choose", "auto jsonl json", make_one<ChooseObjective>},
-                                                        {"embed", kRecords, make_one<EmbedObjective>},
-                                                        {"rerank", kRecords, make_one<RerankObjective>},
-                                                        {"hotpotqa", "auto json", make_one<HotpotObjective>},
-                                                        {"nq", "auto jsonl", make_one<PageObjective>},
-                                                        {"triviaqa", "auto json", make_one<TriviaObjective>},
-                                                        {"wikihop", "auto json", make_one<WikiHopObjective>}}};
+  static constexpr std::string_view kColumns = "text_field pair_field label_field header";
+  static constexpr std::string_view kBothStrands = "text_field pair_field label_field header label_groups both_strands";
+  static constexpr std::string_view kGroups = "text_field pair_field label_field header negative_field score_max";
+  static constexpr std::string_view kWindows = "stride max_answer_length";
+  static constexpr std::array<TaskEntry, 11> kTable = {
+      {{"classify", kTexts, kColumns, make_one<ClassifyObjective>},
+       {"multilabel", kTexts, kBothStrands, make_one<MultilabelObjective>},
+       {"tag", "auto conll", "stride", make_one<TagObjective>},
+       {"answer", "auto squad", "stride max_answer_length null_threshold", make_one<AnswerObjective>},
+       {"choose", "auto jsonl json", "", make_one<ChooseObjective>},
+       {"embed", kRecords, kGroups, make_one<EmbedObjective>},
+       {"rerank", kRecords, kGroups, make_one<RerankObjective>},
+       {"hotpotqa", "auto json", "max_answer_length", make_one<HotpotObjective>},
+       {"nq", "auto jsonl", kWindows, make_one<PageObjective>},
+       {"triviaqa", "auto json", kWindows, make_one<TriviaObjective>},
+       {"wikihop", "auto json", "", make_one<WikiHopObjective>}}};
   return kTable;
 }
 

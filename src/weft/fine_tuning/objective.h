@@ -212,10 +212,12 @@ class Objective {
   std::optional<ProgressBar> bar_;      // while reading
 };
 
-/// A task: its name, the formats that its data may have, and what learns it.
+/// A task: its name, the formats that its data may have, the fields of DataSettings that it reads and some other task
+/// does not, and what learns it.
 struct TaskEntry {
   std::string_view name;
   std::string_view formats;
+  std::string_view fields;
   std::unique_ptr<Objective> (*make)(Setup setup);
 };
 /// Every task.

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "weft/core/error.h"
+#include "weft/core/joined.h"
 #include "weft/core/quote.h"
 #include "weft/core/system/option_name.h"
 #include "weft/fine_tuning/objective.h"
@@ -28,27 +29,20 @@ const TaskEntry* find_task(std::string_view name) {
   return found == table.end() ? nullptr : &*found;
 }
 
-struct FieldOfTasks {
-  std::string_view field;
-  std::string_view tasks;
-};
-
-constexpr std::string_view kWithFields = "classify multilabel embed rerank";
-constexpr std::array<FieldOfTasks, 11> kFieldsOfTasks = {{{"text_field", kWithFields},
-                                                          {"pair_field", kWithFields},
-                                                          {"label_field", kWithFields},
-                                                          {"header", kWithFields},
-                                                          {"negative_field", "embed rerank"},
-                                                          {"score_max", "embed rerank"},
-                                                          {"label_groups", "multilabel"},
-                                                          {"both_strands", "multilabel"},
-                                                          {"stride", "tag answer nq triviaqa"},
-                                                          {"max_answer_length", "answer hotpotqa nq triviaqa"},
-                                                          {"null_threshold", "answer"}}};
-
 // Whether one of the words is `word`.
 bool holds_word(std::string_view words, std::string_view word) {
   return concat(" ", words, " ").find(concat(" ", word, " ")) != std::string::npos;
+}
+
+// The tasks that read a field which others do not; empty for a field that all read.
+std::string tasks_with(std::string_view field) {
+  std::vector<std::string_view> tasks;
+  for (const TaskEntry& one : task_table()) {
+    if (holds_word(one.fields, field)) {
+      tasks.push_back(one.name);
+    }
+  }
+  return joined(tasks, " ");
 }
 
 void make_paths_absolute(std::vector<std::string>& words) {
@@ -101,10 +95,10 @@ void check_data(std::string_view task, const DataSettings& data) {
           ", found ", data.format);
   const Json usual = formats::to_json(DataSettings());
   const Json given = formats::to_json(data);
-  for (const auto& [field, tasks] : kFieldsOfTasks) {
-    const std::string name(field);
-    require(holds_word(tasks, task) || given.at(name) == usual.at(name), name, " is for ", option("task"), " ", tasks,
-            ", found ", task, "; leave it out");
+  for (const auto& [field, value] : given.items()) {
+    const std::string tasks = tasks_with(field);
+    require(tasks.empty() || holds_word(tasks, task) || value == usual.at(field), field, " is for ", option("task"),
+            " ", tasks, ", found ", task, "; leave it out");
   }
 }
 

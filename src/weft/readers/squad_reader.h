@@ -37,12 +37,9 @@ enum class SquadAnswers { kRead, kLeftOut };
 /// broken itself ends the reading, also when malformed records are skipped.
 class SquadReader final : public Reader<Question> {
  public:
-  /// With the answers, as training, evaluation and checks need them.
   explicit SquadReader(const std::filesystem::path& path, const ReadOptions& options = {},
                        SquadAnswers answers = SquadAnswers::kRead);
-  /// Without them: bytes of anywhere are texts for a model.
-  explicit SquadReader(ByteSource bytes, const ReadOptions& options = {},
-                       SquadAnswers answers = SquadAnswers::kLeftOut);
+  explicit SquadReader(ByteSource bytes, const ReadOptions& options = {}, SquadAnswers answers = SquadAnswers::kRead);
   ~SquadReader() override;
 
  protected:

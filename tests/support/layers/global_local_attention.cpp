@@ -8,6 +8,7 @@
 
 #include <vector>
 
+#include "weft/attention/accumulation.h"
 #include "weft/core/error.h"
 
 namespace weft::testing {
@@ -26,9 +27,8 @@ at::Tensor without_padding(const at::Tensor& rows, const at::Tensor& keep) {
 /// Queries, keys and values [B, H, rows, D] in the dtype of sums.
 EtcRows project(Linear& layer, const at::Tensor& rows, const at::Tensor& table, const at::Tensor& bias) {
   const at::Tensor all = layer(rows);
-  const at::ScalarType type = all.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
   const std::vector<at::Tensor> parts =
-      all.to(type).unflatten(-1, {3, table.size(1), -1}).permute({2, 0, 3, 1, 4}).unbind(0);
+      attention::at_least_float(all).unflatten(-1, {3, table.size(1), -1}).permute({2, 0, 3, 1, 4}).unbind(0);
   return attention::etc_rows(parts[0], parts[1], parts[2], table, bias);
 }
 

@@ -108,7 +108,9 @@ void check_first_name(const std::string& expression) {
 
 MechanismSpec parse_pattern(const std::string& expression, const std::filesystem::path& directory) {
   check_first_name(expression);
-  pattern::refuse_mechanism_names(expression, ": it stands alone, and is not combined with patterns");
+  for (const pattern::Token& token : pattern::tokenize(expression)) {
+    pattern::refuse_mechanism_name(expression, token, ": it stands alone, and is not combined with patterns");
+  }
   return pattern_mechanism(pattern::Pattern::parse(expression, directory));
 }
 

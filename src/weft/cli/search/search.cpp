@@ -57,13 +57,10 @@ struct SearchCommand {
   bool json = false;
 };
 
-// The model that made the store's vectors, as the store names it, or where the user says that it lies.
-checkpoint::OpenedModel open_model_of_vectors(store::Store& store, const std::string& given) {
-  if (!given.empty()) {
-    return checkpoint::open_model(given);
-  }
+// The model that made the store's vectors, where the store says that it lies.
+checkpoint::OpenedModel open_model_of_store(const std::string& model) {
   try {
-    return checkpoint::open_model(store.vector_space()->model);
+    return checkpoint::open_model(model);
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::kIo) {
       throw;
@@ -82,8 +79,9 @@ tasks::SearchModels open_search_models(store::StoreSearch& search, const SearchC
   };
   if (search.way(config.by) != "words") {
     search.prepare("vectors");  // says that there are no vectors before a model is opened
-    const std::string model = command.model.empty() ? search.store().vector_space()->model : command.model;
-    const checkpoint::OpenedModel opened = open_model_of_vectors(search.store(), command.model);
+    const bool moved = !command.model.empty();
+    const std::string model = moved ? command.model : search.store().vector_space()->model;
+    const checkpoint::OpenedModel opened = moved ? checkpoint::open_model(model) : open_model_of_store(model);
     models.embedder = tasks::open_question_embedder(search.store(), opened, model, options_of(opened));
   }
   if (!command.reranker.empty()) {

@@ -124,7 +124,7 @@ PageObjective::Window PageObjective::window_of(const NaturalQuestion& question, 
   window.part = shown_part(encoding, page.text);
   const std::int64_t end = window.part.from + std::ssize(window.part.text);
   for (std::size_t number = 0; number < question.candidates.size(); ++number) {
-    const auto bytes = bytes_of(question.candidates[number].span, page.bytes);
+    const auto bytes = bytes_of(question.candidates[number], page.bytes);
     if (!bytes || bytes->begin < window.part.from || bytes->end > end) {
       continue;
     }
@@ -293,7 +293,7 @@ metrics::PagePrediction PageObjective::prediction_of(const HeldOut& held_out, Ke
         continue;
       }
       found.long_score = own[0];
-      found.answer = {held_out.question.candidates[shown.candidate].span, {}, PageAnswer::YesNo::kNone};
+      found.answer = {held_out.question.candidates[shown.candidate], {}, PageAnswer::YesNo::kNone};
       found.short_score = own[1] > 0 ? own[2] : kNothing;
       if (std::max(types[kYes], types[kNo]) > types[kShort]) {
         found.answer.yes_no = types[kYes] >= types[kNo] ? PageAnswer::YesNo::kYes : PageAnswer::YesNo::kNo;

@@ -9,6 +9,7 @@
 #include <map>
 #include <set>
 
+#include "weft/attention/accumulation.h"
 #include "weft/core/error.h"
 
 namespace weft::fine_tuning {
@@ -85,8 +86,7 @@ at::Tensor alignment_loss(const at::Tensor& weights, std::int64_t head, std::spa
       shares.resize(places.size(), 1.0 / static_cast<double>(end - begin));
     }
   }
-  const at::Tensor of_head = weights.select(1, head).flatten();
-  const at::Tensor exact = of_head.scalar_type() == at::kDouble ? of_head : of_head.to(at::kFloat);
+  const at::Tensor exact = attention::at_least_float(weights.select(1, head).flatten());
   const at::Tensor linked = exact.index_select(0, at::tensor(places, at::kLong).to(weights.device()));
   const at::Tensor parts = at::tensor(shares, at::kDouble).to(linked.options().requires_grad(false));
   return (parts * linked.clamp_min(kSmallestWeight).log()).sum() * (-1.0 / static_cast<double>(tokens));

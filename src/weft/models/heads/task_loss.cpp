@@ -8,19 +8,16 @@
 
 #include <limits>
 
+#include "weft/attention/accumulation.h"
 #include "weft/core/error.h"
 #include "weft/layers/linear_cross_entropy.h"
 
 namespace weft::models {
 namespace {
 
-at::Tensor wide(const at::Tensor& logits) {
-  return logits.scalar_type() == at::kDouble ? logits : logits.to(at::kFloat);
-}
-
 at::Tensor like_logits(const at::Tensor& labels, const at::Tensor& logits) {
   require(labels.numel() == logits.numel(), "loss: labels have shape ", labels.sizes(), ", logits ", logits.sizes());
-  return labels.reshape(logits.sizes()).to(wide(logits).scalar_type());
+  return labels.reshape(logits.sizes()).to(attention::accumulation_type(logits));
 }
 
 at::Tensor counted_cross_entropy(const at::Tensor& logits, const at::Tensor& labels, std::int64_t ignored) {
@@ -28,9 +25,9 @@ at::Tensor counted_cross_entropy(const at::Tensor& logits, const at::Tensor& lab
   const at::Tensor wrong = counts.logical_and(labels.lt(0).logical_or(labels.ge(logits.size(1))));
   require(!wrong.any().item<bool>(), "loss: a label is outside of [0, ", logits.size(1), ")");
   if (!counts.any().item<bool>()) {
-    return wide(logits).sum() * 0.0;  // a mean over nothing would be NaN
+    return attention::at_least_float(logits).sum() * 0.0;  // a mean over nothing would be NaN
   }
-  return at::cross_entropy_loss(wide(logits), labels, {}, at::Reduction::Mean, ignored);
+  return at::cross_entropy_loss(attention::at_least_float(logits), labels, {}, at::Reduction::Mean, ignored);
 }
 
 /// A position outside of the text becomes `length`, which the loss passes over.
@@ -66,11 +63,11 @@ at::Tensor classification_loss(const EncoderConfig& config, const at::Tensor& lo
 }
 
 at::Tensor regression_loss(const at::Tensor& logits, const at::Tensor& targets) {
-  return at::mse_loss(wide(logits), like_logits(targets, logits));
+  return at::mse_loss(attention::at_least_float(logits), like_logits(targets, logits));
 }
 
 at::Tensor multi_label_loss(const at::Tensor& logits, const at::Tensor& targets) {
-  return at::binary_cross_entropy_with_logits(wide(logits), like_logits(targets, logits));
+  return at::binary_cross_entropy_with_logits(attention::at_least_float(logits), like_logits(targets, logits));
 }
 
 at::Tensor cross_entropy(const at::Tensor& logits, const at::Tensor& labels) {
@@ -90,7 +87,7 @@ at::Tensor replaced_loss(const at::Tensor& logits, const at::Tensor& keep, const
   const at::Tensor targets = labels.masked_select(counts);
   require(targets.numel() == 0 || (targets.min().item<std::int64_t>() >= 0 && targets.max().item<std::int64_t>() <= 1),
           "loss: a label is neither 0, 1 nor ", layers::kIgnoredLabel);
-  const at::Tensor scores = wide(logits).masked_select(counts);
+  const at::Tensor scores = attention::at_least_float(logits).masked_select(counts);
   // A mean over nothing would be NaN.
   return targets.numel() == 0 ? scores.sum()
                               : at::binary_cross_entropy_with_logits(scores, targets.to(scores.scalar_type()));
@@ -104,7 +101,7 @@ at::Tensor answer_loss(const EncoderOutput& output, const at::Tensor& keep, cons
     if (keep.defined()) {
       scores = scores.masked_fill(keep.logical_not(), std::numeric_limits<float>::lowest());
     }
-    return counted_cross_entropy(scores, targets, logits.size(1)).to(wide(logits).scalar_type());
+    return counted_cross_entropy(scores, targets, logits.size(1)).to(attention::accumulation_type(logits));
   };
   return (loss_of(output.start_logits, labels.start_positions, "start_positions") +
           loss_of(output.end_logits, labels.end_positions, "end_positions")) /

@@ -6,6 +6,7 @@
 
 #include <utility>
 
+#include "weft/attention/accumulation.h"
 #include "weft/attention/devices/placed.h"
 #include "weft/core/error.h"
 
@@ -15,10 +16,6 @@ namespace {
 /// The head has no gate: a gated feed-forward goes with the activation inside its gate.
 layers::Activation head_activation(const TransformerConfig& config) {
   return layers::inside_gate(layers::parse_activation(config.hidden_act));
-}
-
-at::Tensor at_least_float(const at::Tensor& scores) {
-  return scores.scalar_type() == at::kDouble ? scores : scores.to(at::kFloat);
 }
 
 }  // namespace
@@ -90,8 +87,8 @@ at::Tensor VocabularyScorer::logits(const at::Tensor& hidden) {
     return adaptive->log_probabilities(hidden);
   }
   const at::Tensor seen = transformed(hidden);
-  return at_least_float(weights.int8 ? weights.int8->multiply(seen, weights.bias, {})
-                                     : layers::apply_linear(seen, weights.weight, weights.bias));
+  return attention::at_least_float(weights.int8 ? weights.int8->multiply(seen, weights.bias, {})
+                                                : layers::apply_linear(seen, weights.weight, weights.bias));
 }
 
 at::Tensor VocabularyScorer::step_logits(const at::Tensor& hidden, StepForms& forms) {
@@ -101,9 +98,9 @@ at::Tensor VocabularyScorer::step_logits(const at::Tensor& hidden, StepForms& fo
   const at::Tensor& table = weights.weight;
   const at::Tensor seen = transformed(hidden);
   if (layers::PackedWeight::serves(seen, table, {})) {
-    return at_least_float(forms.packed.multiply(seen, table, weights.bias, {}));
+    return attention::at_least_float(forms.packed.multiply(seen, table, weights.bias, {}));
   }
-  return at_least_float(layers::apply_linear(seen, table, weights.bias, forms.operands, forms.packed));
+  return attention::at_least_float(layers::apply_linear(seen, table, weights.bias, forms.operands, forms.packed));
 }
 
 at::Tensor VocabularyScorer::loss(const at::Tensor& hidden, const at::Tensor& labels, double smoothing) {

@@ -18,17 +18,11 @@ inline constexpr auto kMechanismNames =
     std::to_array<std::string_view>({"lsh", "linear", "relative", "span", "nystrom", "performer", "rfa", "linformer",
                                      "little_bird", "global_local", "transient_global"});
 
-inline bool is_mechanism_name(std::string_view name) {
-  return std::find(kMechanismNames.begin(), kMechanismNames.end(), name) != kMechanismNames.end();
-}
-
-/// Errors: kExpression with a caret where `expression`, which is read as a pattern, names a mechanism; the message ends
-/// with `advice`. As tokenize() for a text that has no tokens.
-inline void refuse_mechanism_names(std::string_view expression, std::string_view advice) {
-  for (const Token& token : tokenize(expression)) {
-    if (token.kind == TokenKind::kName && is_mechanism_name(token.text)) {
-      fail_at(expression, token.where, concat(describe(token), " is a mechanism and no pattern", advice));
-    }
+/// Errors: kExpression with a caret where the token of `expression`, which is read as a pattern, names a mechanism; the
+/// message ends with `advice`.
+inline void refuse_mechanism_name(std::string_view expression, const Token& token, std::string_view advice) {
+  if (token.kind == TokenKind::kName && std::ranges::find(kMechanismNames, token.text) != kMechanismNames.end()) {
+    fail_at(expression, token.where, concat(describe(token), " is a mechanism and no pattern", advice));
   }
 }
 

@@ -119,11 +119,7 @@ class Parser {
               token.text == "input" ? "'input' can only be written inside global(...)"
                                     : "'layer' can only be written in place of a number");
     }
-    if (is_mechanism_name(token.text)) {
-      fail_at(source_, token.where,
-              concat(describe(token),
-                     " is a mechanism and no pattern, so that it has no graph; weft bench mechanisms measures it"));
-    }
+    refuse_mechanism_name(source_, token, ", so that it has no graph; weft bench mechanisms measures it");
     fail_at(source_, token.where,
             concat("unknown name ", describe(token), suggestion(token.text, all_names(), "names")));
   }

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <optional>
 #include <utility>
 
@@ -62,20 +61,7 @@ BaseGraph base_graph(const Part& part, const std::filesystem::path& directory) {
 
 std::uint64_t keys_of_block(const pattern::BlockLayout& layout, std::int64_t block, std::int64_t query) {
   const std::int32_t kind = layout.kind[static_cast<std::size_t>(block)];
-  const std::int64_t row = query % kTile.query;
-  if (pattern::is_full(kind)) {
-    return existing_keys(layout, block);
-  }
-  if (pattern::is_partial(kind)) {
-    return layout.mask_bits[static_cast<std::size_t>(std::int64_t{kind} * kTile.query + row)];
-  }
-  const float* weights =
-      layout.log_weight.data() + (std::int64_t{pattern::weight_index(kind)} * kTile.query + row) * kTile.key;
-  std::uint64_t keys = 0;
-  for (int key = 0; key < kTile.key; ++key) {
-    keys |= std::uint64_t{std::isinf(weights[key]) ? 0U : 1U} << key;
-  }
-  return keys & existing_keys(layout, block);
+  return pattern::keys_of_row(layout, kind, query % kTile.query) & existing_keys(layout, block);
 }
 
 pattern::BlockLayout masked_layout(const pattern::BlockLayout& base, const Mask& mask) {

@@ -336,7 +336,8 @@ Next open(ByteSource bytes, const InputTextOptions& options) {
   if (format == "squad") {
     InputTextOptions of_squad = options;
     of_squad.text_field = options.text_field.empty() ? "context" : options.text_field;
-    return texts_of(objects_of<Question>(std::make_shared<SquadReader>(std::move(bytes)), name), of_squad);
+    auto reader = std::make_shared<SquadReader>(std::move(bytes), ReadOptions(), SquadAnswers::kLeftOut);
+    return texts_of(objects_of<Question>(std::move(reader), name), of_squad);
   }
   if (format == "csv" || format == "tsv") {
     return table_of(std::move(bytes), format, options);

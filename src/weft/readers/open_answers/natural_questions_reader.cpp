@@ -55,12 +55,12 @@ std::vector<PageToken> page_tokens(const Json& json, const std::string& where) {
   return tokens;
 }
 
-std::vector<LongCandidate> long_candidates(const Json& json, const std::string& where) {
+std::vector<PageSpan> long_candidates(const Json& json, const std::string& where) {
   const Json& list = list_field(json, "long_answer_candidates", where);
-  std::vector<LongCandidate> candidates;
+  std::vector<PageSpan> candidates;
   candidates.reserve(list.size());
   for (const Json& item : list) {
-    candidates.push_back({page_span(item, where)});
+    candidates.push_back(page_span(item, where));
   }
   return candidates;
 }
@@ -84,8 +84,8 @@ void check_within(const PageSpan& span, std::size_t tokens, const std::string& w
 }
 
 void check_spans(const NaturalQuestion& question, const std::string& where) {
-  for (const LongCandidate& candidate : question.candidates) {
-    check_within(candidate.span, question.tokens.size(), where);
+  for (const PageSpan& candidate : question.candidates) {
+    check_within(candidate, question.tokens.size(), where);
   }
   for (const PageAnswer& annotation : question.annotations) {
     check_within(annotation.long_answer, question.tokens.size(), where);

@@ -46,16 +46,11 @@ struct PageToken {
   bool html = false;  ///< a tag
 };
 
-/// A paragraph, table or list that may be the long answer.
-struct LongCandidate {
-  PageSpan span;
-};
-
 struct NaturalQuestion {
   std::int64_t id = 0;
-  std::string question;                   ///< empty under kGold
-  std::vector<PageToken> tokens;          ///< none under kGold
-  std::vector<LongCandidate> candidates;  ///< none under kGold
+  std::string question;              ///< empty under kGold
+  std::vector<PageToken> tokens;     ///< none under kGold
+  std::vector<PageSpan> candidates;  ///< paragraphs, tables and lists that may be the long answer; none under kGold
   std::vector<PageAnswer> annotations;
 };
 

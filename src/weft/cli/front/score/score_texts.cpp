@@ -26,8 +26,11 @@ namespace weft::cli {
 namespace {
 
 // What weft summarize and weft translate write beside the text that they read, and then the usual fields.
-constexpr std::array<std::string_view, 7> kWrittenFields = {"summary_text", "translation_text", "text",   "sentence",
-                                                            "sequence",     "review",           "content"};
+constexpr auto kWrittenFields = [] {
+  std::array<std::string_view, 2 + readers::kTextFields.size()> fields = {"summary_text", "translation_text"};
+  std::ranges::copy(readers::kTextFields, fields.begin() + 2);
+  return fields;
+}();
 
 // A file of texts, what it is, and where its records have their texts.
 struct OpenFile {
@@ -142,10 +145,16 @@ void add_score_files(CLI::App& app, ScoreFlags& flags, const std::vector<std::st
 
 namespace {
 
+// The id of a record, and where that stands.
+struct PlacedId {
+  std::string id;
+  std::string where;
+};
+
 // Records belong together by their places, which ids may deny. Files without ids say nothing.
-void check_id(readers::InputText& named, const readers::InputText& text) {
+void check_id(PlacedId& named, const readers::InputText& text) {
   if (named.id.empty()) {
-    named = text;
+    named = {text.id, text.where};
   }
   if (text.id.empty() || text.id == named.id) {
     return;
@@ -159,7 +168,7 @@ void check_id(readers::InputText& named, const readers::InputText& text) {
 // The next text of each file, and which files had one.
 std::vector<bool> next_row(std::vector<readers::InputTexts>& sources, ScoreRow& row) {
   std::vector<bool> found;
-  readers::InputText named;
+  PlacedId named;
   for (readers::InputTexts& source : sources) {
     readers::InputText text;
     found.push_back(source.next(text));

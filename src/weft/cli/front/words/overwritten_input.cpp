@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <vector>
 
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
@@ -18,7 +19,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::array<std::string_view, 4> kOutputs = {"out", "output", "predictions", "token-scores"};
+constexpr std::array<std::string_view, 7> kOutputs = {"out", "output", "predictions", "token-scores",
+                                                      "svg", "png",    "plot"};
 
 bool is_output(const CLI::Option& option) {
   return std::any_of(kOutputs.begin(), kOutputs.end(),
@@ -33,11 +35,12 @@ bool names_file(const std::string& word, const fs::path& file) {
          (equals != std::string::npos && fs::equivalent(word.substr(equals + 1), file, error));
 }
 
+std::vector<const CLI::Option*> options_of(const CLI::App& command, bool outputs) {
+  return command.get_options([outputs](const CLI::Option* option) { return is_output(*option) == outputs; });
+}
+
 void refuse_reader_of(const fs::path& file, const CLI::Option& output, const CLI::App& command) {
-  for (const CLI::Option* option : command.get_options()) {
-    if (is_output(*option)) {
-      continue;
-    }
+  for (const CLI::Option* option : options_of(command, false)) {
     for (const std::string& word : option->results()) {
       if (names_file(word, file)) {
         throw UsageError(concat(quote(word, 4096), " is read, and ", output.get_name(), " ", quote(file.native(), 4096),
@@ -51,13 +54,11 @@ void refuse_reader_of(const fs::path& file, const CLI::Option& output, const CLI
 }  // namespace
 
 void refuse_overwritten_input(const CLI::App& command) {
-  for (const CLI::Option* option : command.get_options()) {
-    if (is_output(*option)) {
-      for (const std::string& file : option->results()) {
-        std::error_code error;
-        if (fs::is_regular_file(file, error)) {
-          refuse_reader_of(file, *option, command);
-        }
+  for (const CLI::Option* option : options_of(command, true)) {
+    for (const std::string& file : option->results()) {
+      std::error_code error;
+      if (fs::is_regular_file(file, error)) {
+        refuse_reader_of(file, *option, command);
       }
     }
   }

@@ -6,8 +6,8 @@
 
 namespace weft::cli {
 
-/// Errors: UsageError where the file that a flag of the command writes (--out, --output, --predictions, --token-scores)
-/// is one that another flag or argument of it names, also by another path.
+/// Errors: UsageError where the file that a flag of the command writes (--out, --output, --predictions, --token-scores,
+/// --svg, --png, --plot) is one that another flag or argument of it names, also by another path.
 void refuse_overwritten_input(const CLI::App& command);
 
 }  // namespace weft::cli
