@@ -198,7 +198,9 @@ TEST_P(EveryMechanism, SumsOfBfloat16AreFloat32) {
     EXPECT_EQ(output.scalar_type(), at::kBFloat16);
     const at::Tensor expected = output_of(*module, in_type(half, at::kFloat));
     EXPECT_GT(expected.abs().mean().item<double>(), 0.01);
-    EXPECT_LT(((output.to(at::kFloat) - expected).abs() / (expected.abs() + 0.01)).max().item<double>(), 0.008)
+    // Values of latents are drawn: terms of about 1 and of both signs, which may leave little.
+    const double terms = module->spec().latents > 0 ? 1.0 : 0.01;
+    EXPECT_LT(((output.to(at::kFloat) - expected).abs() / (expected.abs() + terms)).max().item<double>(), 0.008)
         << "causal " << causal;
   }
 }

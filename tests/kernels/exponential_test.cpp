@@ -123,5 +123,62 @@ TEST(Exponential, IsNotFiniteWhereItIsTooLarge) {
   }
 }
 
+#if defined(__x86_64__)
+
+class ShortExponential : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (!kernels::is_available(InstructionSet::kAvx512)) {
+      GTEST_SKIP() << "this machine has no avx512";
+    }
+  }
+};
+
+TEST_F(ShortExponential, IsFarBetterThanBFloat16) {
+  Lanes found{};
+  for (int step = 0; step < 12790; step += 16) {
+    Lanes x{};
+    for (std::size_t lane = 0; lane < x.size(); ++lane) {
+      x[lane] = -87.3F + 0.0137F * (static_cast<float>(step) + static_cast<float>(lane));  // to 88.1
+    }
+    short_exponentials_avx512(x.data(), found.data());
+    for (std::size_t lane = 0; lane < x.size(); ++lane) {
+      const double exact = std::exp(static_cast<double>(x[lane]));
+      ASSERT_NEAR(found[lane], exact, exact * 1e-5) << x[lane];
+    }
+  }
+}
+
+TEST_F(ShortExponential, EndsAtZeroAndKeepsNaN) {
+  const Lanes x = {-kEndless, kNone,   -1e30F, 0.0F,  -100.0F,   -kLargest, -87.34F, -1e-7F,
+                   -0.0F,     -1e-40F, -88.0F, 88.7F, -kEndless, 1e-38F,    -kNone,  -103.9F};
+  Lanes found{};
+  short_exponentials_avx512(x.data(), found.data());
+  for (std::size_t lane = 0; lane < x.size(); ++lane) {
+    if (std::isnan(x[lane])) {
+      EXPECT_TRUE(std::isnan(found[lane])) << lane << " is " << found[lane];
+    } else {
+      const double exact = x[lane] < -87.33F ? 0.0 : std::exp(static_cast<double>(x[lane]));
+      EXPECT_NEAR(found[lane], exact, 1e-5 * exact) << x[lane];
+      EXPECT_FALSE(std::signbit(found[lane])) << x[lane];
+    }
+  }
+  EXPECT_EQ(found[0], 0.0F);
+  EXPECT_EQ(found[3], 1.0F);
+  EXPECT_EQ(found[8], 1.0F);
+}
+
+TEST_F(ShortExponential, IsNotFiniteWhereItIsTooLarge) {
+  for (const float x : {88.73F, 89.0F, 100.0F, 1e30F, kLargest, kEndless}) {
+    Lanes lanes{};
+    Lanes found{};
+    lanes.fill(x);
+    short_exponentials_avx512(lanes.data(), found.data());
+    EXPECT_FALSE(std::isfinite(found[0])) << x;
+  }
+}
+
+#endif
+
 }  // namespace
 }  // namespace weft::test

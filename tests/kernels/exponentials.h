@@ -9,5 +9,6 @@ using Exponentials = void (*)(const float* x, float* to);
 
 void exponentials_avx2(const float* x, float* to);
 void exponentials_avx512(const float* x, float* to);
+void short_exponentials_avx512(const float* x, float* to);
 
 }  // namespace weft::test

@@ -12,4 +12,8 @@ void exponentials_avx512(const float* x, float* to) {
   }
 }
 
+void short_exponentials_avx512(const float* x, float* to) {
+  kernels::Avx512::store(to, kernels::short_exponential<kernels::Avx512>(kernels::Avx512::load(x)));
+}
+
 }  // namespace weft::test

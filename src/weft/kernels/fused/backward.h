@@ -222,15 +222,18 @@ class FusedBackward {
     float* table = sums.distances.of(first.query.head);
     const bool is_spoiled = queries.spoiled.touches(panel);
     const bool takes_relative = relative_.is_on() && gradients_.relative_rows_gradient != nullptr;
-    make_scores(panel, queries, keys);
-    add_biases(panel, mask, queries, first.query, span);
     if constexpr (Packer::kPairs) {
       const bool is_plain = arguments_.dropout.probability == 0.0F && !mask.has_own() && table == nullptr;
       if (is_plain && !is_spoiled && !takes_relative && panel.vectors * Isa::kLanes % kStepNumbers<Units> == 0) {
-        differentiate_in_pairs(panel, mask, queries);
+        const bool scales_late = !relative_.is_on() && !PanelDistances<Isa>(arguments_.distances).is_on();
+        make_scores(panel, queries, keys, scales_late ? 1.0F : scale());
+        add_biases(panel, mask, queries, first.query, span);
+        differentiate_in_pairs(panel, mask, queries, scales_late ? scale() : 1.0F);
         return add_products(panel, queries, keys, query_sums, true);
       }
     }
+    make_scores(panel, queries, keys, scale());
+    add_biases(panel, mask, queries, first.query, span);
     make_gradients(panel, mask, queries, first.query, span);
     if (table != nullptr) {
       take_distances(panel, mask, queries.spoiled, span, table);
@@ -248,7 +251,7 @@ class FusedBackward {
   void take_distances(const Panel& panel, const BlockMask<Isa>& mask, const SpoiledQueries& spoiled,
                       const PanelSpan& span, float* table) noexcept {
     const PanelDistances<Isa> distances(arguments_.distances);
-    distances.take(score_gradients(panel), static_cast<float>(arguments_.scale), span, table);
+    distances.take(score_gradients(panel), scale(), span, table);
     const std::uint64_t rows = (spoiled.any() >> panel.query) & low_bits(panel.queries);
     for (std::int64_t key = panel.range.begin; key < panel.range.end && rows != 0; ++key) {
       distances.spoil(key, (mask.seen_by(key) >> panel.query) & rows, span, table);
@@ -283,6 +286,7 @@ class FusedBackward {
     spoiled.add_to_queries(query_sums, key_width_);
   }
 
+  float scale() const noexcept { return static_cast<float>(arguments_.scale); }
   // Of the panel's first query.
   float* probabilities(const Panel& panel) const noexcept { return probabilities_.data() + panel.lane(); }
   float* score_gradients(const Panel& panel) const noexcept { return score_gradients_.data() + panel.lane(); }
@@ -290,15 +294,16 @@ class FusedBackward {
   Unit* probability_rows() const noexcept { return row_pairs_.data() + run_.count * kTile * kPanel; }
   Unit* gradient_rows() const noexcept { return probability_rows() + kTile * kPanel / 2; }
 
-  // S^T and dP^T of the panel.
-  void make_scores(const Panel& panel, const QueryBlock<Unit>& queries, const KeyBlock<Unit>& keys) noexcept {
+  // S^T, times `score_scale`, and dP^T of the panel.
+  void make_scores(const Panel& panel, const QueryBlock<Unit>& queries, const KeyBlock<Unit>& keys,
+                   float score_scale) noexcept {
     const std::int64_t begin = panel.range.begin;
     const std::int64_t count = panel.range.count();
     const std::int64_t key_units = Packer::units(arguments_.head_dim);
     const std::int64_t value_units = Packer::units(arguments_.value_dim);
     scaled_product<Isa, Units>(
         {keys.key.rows.from_row(begin), queries.query_panels + panel.in_panels(key_units), kPanel, key_units},
-        {probabilities(panel) + begin * kPanel, kPanel, count, panel.vectors}, static_cast<float>(arguments_.scale));
+        {probabilities(panel) + begin * kPanel, kPanel, count, panel.vectors}, score_scale);
     scaled_product<Isa, Units>({keys.value.rows.from_row(begin),
                                 queries.output_gradient_panels + panel.in_panels(value_units), kPanel, value_units},
                                {score_gradients(panel) + begin * kPanel, kPanel, count, panel.vectors}, 1.0F);
@@ -342,15 +347,17 @@ class FusedBackward {
     }
   }
 
-  // The same where nothing else looks at the numbers: rounded while they are in registers.
-  void differentiate_in_pairs(const Panel& panel, const BlockMask<Isa>& mask,
-                              const QueryBlock<Unit>& queries) noexcept {
+  // The same where nothing else looks at the numbers: rounded while they are in registers. Scores are still to be
+  // multiplied by `score_scale`.
+  void differentiate_in_pairs(const Panel& panel, const BlockMask<Isa>& mask, const QueryBlock<Unit>& queries,
+                              float score_scale) noexcept {
     const std::int64_t begin = panel.range.begin;
     const std::int64_t whole = begin + round_up(panel.range.count(), kStepNumbers<Units>);
     for (std::int64_t lane = 0; lane < panel.vectors * Isa::kLanes; lane += Isa::kLanes) {
       const Derivative derivative = derivative_of(panel, mask, queries, lane);
       const auto take = [&](std::int64_t key) __attribute__((always_inline)) {
-        const Gradient gradient = key < panel.range.end ? derivative.at(key) : Gradient{Isa::zero(), Isa::zero()};
+        const Gradient gradient = key < panel.range.end ? derivative.at_short(key, Isa::set(score_scale))
+                                                        : Gradient{Isa::zero(), Isa::zero()};
         Units::store_row(probability_rows() + (key * kPanel + lane) / 2, gradient.probability);
         Units::store_row(gradient_rows() + (key * kPanel + lane) / 2, gradient.score);
         return gradient.score;
@@ -380,11 +387,20 @@ class FusedBackward {
     bool is_masked;
 
     [[gnu::always_inline]] Gradient at(std::int64_t key) const noexcept {
-      Vector exponent = Isa::subtract(Isa::load(scores + key * kPanel), log_sum_exp);
-      if (mask.weights() != nullptr) {
-        exponent = Isa::add(exponent, Isa::load(mask.weights() + key * kTile + query));
-      }
-      const Vector probability = exponential<Isa>(exponent);
+      const Vector exponent = Isa::subtract(Isa::load(scores + key * kPanel), log_sum_exp);
+      return gradient_of(key, exponential<Isa>(weighted(key, exponent)));
+    }
+    // Of numbers that are rounded to bfloat16 next.
+    [[gnu::always_inline]] Gradient at_short(std::int64_t key, Vector score_scale) const noexcept {
+      const Vector exponent = Isa::multiply_subtract(score_scale, Isa::load(scores + key * kPanel), log_sum_exp);
+      return gradient_of(key, short_exponential<Isa>(weighted(key, exponent)));
+    }
+    [[gnu::always_inline]] Vector weighted(std::int64_t key, Vector exponent) const noexcept {
+      const float* weights = mask.weights();
+      return weights == nullptr ? exponent : Isa::add(exponent, Isa::load(weights + key * kTile + query));
+    }
+
+    [[gnu::always_inline]] Gradient gradient_of(std::int64_t key, Vector probability) const noexcept {
       const Vector gradient =
           Isa::multiply(Isa::multiply(probability, scale), Isa::subtract(Isa::load(incoming + key * kPanel), delta));
       if (!is_masked) {
@@ -402,7 +418,7 @@ class FusedBackward {
             score_gradients(panel) + lane,
             Isa::load(queries.log_sum_exp + query),
             Isa::load(queries.delta + query),
-            Isa::set(gradients_.distance_gradient == nullptr ? static_cast<float>(arguments_.scale) : 1.0F),
+            Isa::set(gradients_.distance_gradient == nullptr ? scale() : 1.0F),
             mask,
             query,
             panel.range.is_masked};

@@ -25,4 +25,22 @@ template <class Isa>
   return Isa::zero_below(x, Isa::set(-87.33F), Isa::scale_by_power(fit, power));
 }
 
+/// exp(x) for numbers that are rounded to bfloat16 next, in 9 operations and not 13: off by at most 1e-5, where that
+/// rounding is off by up to 4e-3. exp(0) is 1; 0 below -87.33, NaN for NaN, not finite where exp(x) is none. With
+/// AVX-512 only. The fit of 2^f on [0, 1) is the minimax one of degree 4 that is 1 at 0, off by 3e-6; the rest is what
+/// rounding x log2(e) leaves.
+template <class Isa>
+[[gnu::always_inline]] inline typename Isa::Vector short_exponential(typename Isa::Vector exponent) noexcept {
+  using Vector = typename Isa::Vector;
+  const Vector power = Isa::multiply(exponent, Isa::set(1.44269504089F));
+  const Vector rest = Isa::above_floor(power);
+  Vector fit = Isa::set(1.34266838e-2F);
+  fit = Isa::multiply_add(fit, rest, Isa::set(5.22424728e-2F));
+  fit = Isa::multiply_add(fit, rest, Isa::set(2.41280198e-1F));
+  fit = Isa::multiply_add(fit, rest, Isa::set(6.93044841e-1F));
+  fit = Isa::multiply_add(fit, rest, Isa::set(1.0F));
+  // Numbers below the normal ones would be made by the processor's microcode: a row of them took eight times as long.
+  return Isa::zero_below(exponent, Isa::set(-87.33F), Isa::scale_by_power(fit, power));
+}
+
 }  // namespace weft::kernels

@@ -53,6 +53,14 @@ struct Scaled {
   }
 };
 
+/// result = sum.
+template <class Isa>
+struct Stored {
+  [[gnu::always_inline]] void operator()(float* to, std::int64_t, typename Isa::Vector sum) const noexcept {
+    Isa::store(to, sum);
+  }
+};
+
 /// result += scale * sum.
 template <class Isa>
 struct ScaledAdded {

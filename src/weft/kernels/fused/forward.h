@@ -43,7 +43,9 @@ class FusedForward {
         output_panels_(kTile * round_up(arguments.value_dim, Isa::kLanes)),
         scores_(kMostBlocks * kTile * kPanel),
         pairs_(Packer::kPairs ? kMostBlocks * kTile / 2 * kPanel : 1),
-        weights_(kTile * kTile) {}
+        weights_(kTile * kTile),
+        scales_late_(Packer::kPairs && arguments.scale > 0 && !(arguments.dropout.probability > 0) &&
+                     !relative_.is_on() && !PanelDistances<Isa>(arguments.distances).is_on()) {}
 
   bool is_there() const noexcept {
     return keys_.is_there() && query_panels_.is_there() && output_panels_.is_there() && scores_.is_there() &&
@@ -75,6 +77,12 @@ class FusedForward {
   }
 
  private:
+  // What is done otherwise with the scores of some blocks.
+  struct Weighing {
+    bool keeps_weights = false;  // what they weigh takes their place
+    bool scales_late = false;    // they are products alone, and the exponential multiplies them by the scale
+  };
+
   void go_to(const QueryPlace& place) noexcept {
     place_ = place;
     first_query_ = place.query_block * arguments_.layout.tile_query;
@@ -154,10 +162,11 @@ class FusedForward {
       return;
     }
     rows_.has_edges |= low_bits(queries_);
+    const Weighing how{.scales_late = scales_late_};
     for (std::int64_t query = 0; query < queries_; query += kPanel) {
       const Panel panel = panel_of<Isa>({0, run_.count * kTile, false}, query, smaller(kPanel, queries_ - query));
-      make_scores(panel, run_);
-      add_weighted(panel, run_, false);
+      make_scores(panel, run_, how);
+      add_weighted(panel, run_, how);
     }
     run_.count = 0;
   }
@@ -170,14 +179,16 @@ class FusedForward {
     rows_.has_edges |= mask.sees();
     KeyRun<Unit> alone;
     alone.add(keys, key_block);
+    const bool is_plain = keys.invalid_value == 0 && mask.weights() == nullptr && !mask.has_own();
+    const Weighing how{.keeps_weights = keys.invalid_value != 0, .scales_late = scales_late_ && is_plain};
     each_panel<Isa, Units>(mask, queries_, [&](const Panel& panel) {
-      make_scores(panel, alone);
+      make_scores(panel, alone, how);
       replace_own_scores(mask, panel, scores(panel, 0));
       if (panel.range.is_masked) {
         mask_scores(mask, panel, scores(panel, 0));
       }
-      add_weighted(panel, alone, keys.invalid_value != 0);
-      if (keys.invalid_value != 0) {
+      add_weighted(panel, alone, how);
+      if (how.keeps_weights) {
         add_values(mask, panel, keys.invalid_value, key_block * kTile);
       }
     });
@@ -197,15 +208,21 @@ class FusedForward {
   }
 
   // Scores with all that is added to them, [key][kPanel].
-  void make_scores(const Panel& panel, const KeyRun<Unit>& run) noexcept {
+  void make_scores(const Panel& panel, const KeyRun<Unit>& run, const Weighing& how) noexcept {
     const std::int64_t units = Packer::units(arguments_.head_dim);
     const PanelDistances<Isa> distances(arguments_.distances);
     for (std::int64_t at = 0; at < run.count; ++at) {
       const PanelSpan span = span_of(panel, run, at);
-      scaled_product<Isa, Units>(
-          {run.keys[at]->key.rows.from_row(span.begin), query_panels_.data() + panel.in_panels(units), kPanel, units},
-          {scores(panel, at) + span.begin * kPanel, kPanel, span.end - span.begin, panel.vectors},
-          static_cast<float>(arguments_.scale));
+      const Factors<Unit> factors{run.keys[at]->key.rows.from_row(span.begin),
+                                  query_panels_.data() + panel.in_panels(units), kPanel, units};
+      const Result result{scores(panel, at) + span.begin * kPanel, kPanel, span.end - span.begin, panel.vectors};
+      if constexpr (Packer::kPairs) {
+        if (how.scales_late) {
+          product<Isa, Units>(factors, result, Stored<Isa>{});
+          continue;
+        }
+      }
+      scaled_product<Isa, Units>(factors, result, static_cast<float>(arguments_.scale));
       if (relative_.is_on()) {
         relative_.add(place_.head, relative_panels_.data(), panel, span, scores(panel, at));
       }
@@ -216,8 +233,8 @@ class FusedForward {
   }
 
   // O^T = O^T factor + V^T P^T over the blocks of a run.
-  void add_weighted(const Panel& panel, const KeyRun<Unit>& run, bool keeps_weights) noexcept {
-    const Unit* probabilities = weigh(panel, run, keeps_weights);
+  void add_weighted(const Panel& panel, const KeyRun<Unit>& run, const Weighing& how) noexcept {
+    const Unit* probabilities = weigh(panel, run, how);
     Factors<Unit> factors[kMostBlocks];
     for (std::int64_t at = 0; at < run.count; ++at) {
       const PanelSpan span = span_of(panel, run, at);
@@ -227,31 +244,27 @@ class FusedForward {
     }
     const Result result{output_at(panel.query, 0), kPanel, arguments_.value_dim, panel.vectors};
     if constexpr (Units::kTiled) {  // then the sums go from and to the tiles without a stage
-      if (!rows_.is_rescaled(panel.query, panel.vectors)) {
+      if (rows_.all_factors_are(1, panel.query, panel.vectors)) {
         return summed_products<Isa, Units>({factors, run.count}, result, Added<Isa>{});
+      }
+      if (rows_.all_factors_are(0, panel.query, panel.vectors)) {
+        return summed_products<Isa, Units>({factors, run.count}, result, Stored<Isa>{});
       }
     }
     summed_products<Isa, Units>({factors, run.count}, result, Rescaled<Isa>{rows_.factor + panel.query});
   }
 
   // Takes the scores of a panel into the softmax; returns what dropout leaves of exp(score - maximum), as an operand.
-  // `keeps_weights` keeps these numbers in place of the scores.
-  const Unit* weigh(const Panel& panel, const KeyRun<Unit>& run, bool keeps_weights) noexcept {
+  const Unit* weigh(const Panel& panel, const KeyRun<Unit>& run, const Weighing& how) noexcept {
     const PanelDropout<Isa> dropout(arguments_.dropout, place_.batch, place_.head);
     if constexpr (Packer::kPairs) {
-      if (!dropout.is_on() && !keeps_weights) {
-        update_softmax(rows_, panel, scores(panel, 0),
-                       [&](const ScoreColumn<Isa>& column, typename Isa::Vector maximum, std::int64_t vector) {
-                         return column.template paired_exponentials<Units>(maximum,
-                                                                           pairs_.data() + vector * Isa::kLanes);
-                       });
+      if (!dropout.is_on() && !how.keeps_weights) {
+        const float scale = how.scales_late ? static_cast<float>(arguments_.scale) : 1.0F;
+        update_softmax_pairs<Isa, Units>(rows_, panel, scores(panel, 0), scale, pairs_.data());
         return pairs_.data();
       }
     }
-    update_softmax(rows_, panel, scores(panel, 0),
-                   [](const ScoreColumn<Isa>& column, typename Isa::Vector maximum, std::int64_t) {
-                     return column.exponentials(maximum);
-                   });
+    update_softmax(rows_, panel, scores(panel, 0));
     for (std::int64_t at = 0; at < run.count && dropout.is_on(); ++at) {
       PanelBits<Isa> kept;
       dropout.draw(span_of(panel, run, at), kept);
@@ -350,6 +363,7 @@ class FusedForward {
   Buffer<Isa, float> scores_;          // [key of a run][kPanel]
   Buffer<Isa, Unit> pairs_;            // [pair of keys][kPanel]
   Buffer<Isa, float> weights_;
+  const bool scales_late_;  // where a block has no own weights: nothing comes between product and exponential
   SoftmaxRows<Isa> rows_;
   KeyRun<Unit> run_;
   QueryPlace place_{};

@@ -101,6 +101,11 @@ template <class Isa, class Units>
 void scaled_product(Factors<typename Units::Unit> factors, const Result& result, float scale) noexcept {
   constexpr std::int64_t kMostSteps = kMaximumHeadDim / 2;
   const std::int64_t steps = factors.steps;
+  if constexpr (Units::kTiled) {  // then tiles are stored without a stage
+    if (scale == 1.0F && steps <= kMostSteps) {
+      return product<Isa, Units>(factors, result, Stored<Isa>{});
+    }
+  }
   factors.steps = smaller(steps, kMostSteps);
   product<Isa, Units>(factors, result, Scaled<Isa>{Isa::set(scale)});
   if (steps > kMostSteps) {

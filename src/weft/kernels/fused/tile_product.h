@@ -80,15 +80,17 @@ class TileSums {
   }
 };
 
-/// One block of sums: added in place where that is all that becomes of them and all rows exist, else by way of a stage.
+/// One block of sums: stored or added in place where that is all that becomes of them and all rows exist, else by way
+/// of a stage.
 template <class Isa, class Units, int kRows, int kColumns, class Finish>
 [[gnu::always_inline]] inline void tile_block(const FactorList<typename Units::Unit>& list, std::int64_t first_row,
                                               const Result& result, std::int64_t column,
                                               const Finish& finish) noexcept {
   using Sums = TileSums<Isa, Units, kRows, kColumns>;
   float* to = result.data + first_row * result.row_stride + column;
-  if (std::is_same_v<Finish, Added<Isa>> && result.rows - first_row >= kRows * kTileRows) {
-    Sums::load(to, result.row_stride);
+  constexpr bool kStored = std::is_same_v<Finish, Stored<Isa>>;
+  if ((kStored || std::is_same_v<Finish, Added<Isa>>) && result.rows - first_row >= kRows * kTileRows) {
+    kStored ? Sums::zero() : Sums::load(to, result.row_stride);
     Sums::add(list, first_row, column);
     return Sums::store(to, result.row_stride);
   }

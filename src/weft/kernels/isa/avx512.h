@@ -34,15 +34,27 @@ struct Avx512 {
   [[gnu::always_inline]] static Vector multiply_add(Vector a, Vector b, Vector c) noexcept {
     return _mm512_fmadd_ps(a, b, c);
   }
+  /// a * b - c, rounded once.
+  [[gnu::always_inline]] static Vector multiply_subtract(Vector a, Vector b, Vector c) noexcept {
+    return _mm512_fmsub_ps(a, b, c);
+  }
+  /// `value` in the lanes where a > limit, `other` elsewhere and where a is NaN.
+  [[gnu::always_inline]] static Vector where_above(Vector a, Vector limit, Vector value, Vector other) noexcept {
+    return _mm512_mask_blend_ps(_mm512_cmp_ps_mask(a, limit, _CMP_GT_OQ), other, value);
+  }
   /// The second operand where either is NaN.
   [[gnu::always_inline]] static Vector maximum(Vector a, Vector b) noexcept { return _mm512_max_ps(a, b); }
   [[gnu::always_inline]] static Vector minimum(Vector a, Vector b) noexcept { return _mm512_min_ps(a, b); }
   [[gnu::always_inline]] static Vector nearest(Vector a) noexcept {
     return _mm512_roundscale_ps(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
   }
-  /// value * 2^power for integral powers.
+  /// value * 2^(the largest integer that is not above power).
   [[gnu::always_inline]] static Vector scale_by_power(Vector value, Vector power) noexcept {
     return _mm512_scalef_ps(value, power);
+  }
+  /// a minus the largest integer that is not above it; 0 for infinities.
+  [[gnu::always_inline]] static Vector above_floor(Vector a) noexcept {
+    return _mm512_reduce_ps(a, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC);
   }
   /// scale_by_power() takes any power.
   [[gnu::always_inline]] static Vector held_exponent(Vector x) noexcept { return x; }

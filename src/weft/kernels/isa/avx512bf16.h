@@ -29,12 +29,18 @@ struct PairUnits {
   [[gnu::always_inline]] static __m512 multiply_add(Packed a, Packed b, __m512 sum) noexcept {
     return _mm512_dpbf16_ps(sum, reinterpret_cast<__m512bh>(a), reinterpret_cast<__m512bh>(b));
   }
-  /// Sixteen units from the numbers of an even and of the next row.
-  [[gnu::always_inline]] static void store_pair(Unit* to, __m512 even, __m512 odd) noexcept {
+  /// sum + units.low + units.high
+  [[gnu::always_inline]] static __m512 add_both(__m512 sum, Packed units) noexcept {
+    return multiply_add(units, _mm512_set1_epi32(0x3F803F80), sum);  // by ones
+  }
+  /// Stores and returns sixteen units from the numbers of an even and of the next row.
+  [[gnu::always_inline]] static Packed store_pair(Unit* to, __m512 even, __m512 odd) noexcept {
     const __m512i halves = reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(odd, even));
     const __m512i interleaved = _mm512_set_epi16(31, 15, 30, 14, 29, 13, 28, 12, 27, 11, 26, 10, 25, 9, 24, 8, 23, 7,
                                                  22, 6, 21, 5, 20, 4, 19, 3, 18, 2, 17, 1, 16, 0);
-    _mm512_storeu_si512(to, _mm512_permutexvar_epi16(interleaved, halves));
+    const Packed units = _mm512_permutexvar_epi16(interleaved, halves);
+    _mm512_storeu_si512(to, units);
+    return units;
   }
   /// Eight units from sixteen numbers of one row.
   [[gnu::always_inline]] static void store_row(Unit* to, __m512 numbers) noexcept {

@@ -29,13 +29,13 @@ struct SoftmaxRows {
     }
   }
 
-  /// Whether the last update multiplies some sum of `vectors` vectors by something else than 1.
-  bool is_rescaled(std::int64_t query, std::int64_t vectors) const noexcept {
-    bool is_one = true;
+  /// Whether the last update multiplies all sums of `vectors` vectors by `number`.
+  bool all_factors_are(float number, std::int64_t query, std::int64_t vectors) const noexcept {
+    bool is_same = true;
     for (std::int64_t lane = query; lane < query + vectors * Isa::kLanes; ++lane) {
-      is_one = is_one && factor[lane] == 1.0F;
+      is_same = is_same && factor[lane] == number;
     }
-    return !is_one;
+    return is_same;
   }
 
   /// Joins the state of other keys of the same queries. Afterwards `factor` is what earlier sums are multiplied by, and
@@ -79,12 +79,20 @@ class ScoreColumn {
     }
   }
 
+  /// Of these and `before`. In four parts: a processor makes several maxima while it waits for one.
   Vector maximum(Vector before) const noexcept {
-    Vector largest = before;
-    for (std::int64_t key = begin_; key < end_; ++key) {
-      largest = Isa::maximum(largest, Isa::load(at(key)));
+    Vector parts[4] = {before, before, before, before};
+    std::int64_t key = begin_;
+    for (; key + 4 <= end_; key += 4) {
+#pragma GCC unroll 4
+      for (int part = 0; part < 4; ++part) {
+        parts[part] = Isa::maximum(parts[part], Isa::load(at(key + part)));
+      }
     }
-    return Isa::minimum(largest, Isa::set(std::numeric_limits<float>::max()));
+    for (; key < end_; ++key) {
+      parts[0] = Isa::maximum(parts[0], Isa::load(at(key)));
+    }
+    return Isa::maximum(Isa::maximum(parts[0], parts[1]), Isa::maximum(parts[2], parts[3]));
   }
 
   /// Replaces scores with exp(score - shift) and returns their sum.
@@ -98,22 +106,21 @@ class ScoreColumn {
     return sum;
   }
 
-  /// Writes exp(score - shift) as pairs of keys [pair][kPanel] for a product, zeros up to its whole steps, and returns
-  /// their sum: rounded while they are in registers.
+  /// Writes exp(scale * score - shift) as pairs of keys [pair][kPanel] for a product, zeros up to its whole steps:
+  /// rounded while they are in registers. Returns the sum of what is written, so that weights sum to 1.
   template <class Units>
-  Vector paired_exponentials(Vector shift, typename Units::Unit* pairs) const noexcept {
+  Vector paired_exponentials(Vector scale, Vector shift, typename Units::Unit* pairs) const noexcept {
+    const auto power = [&](std::int64_t of_key) {
+      return short_exponential<Isa>(Isa::multiply_subtract(scale, Isa::load(at(of_key)), shift));
+    };
     Vector sum = Isa::zero();
     std::int64_t key = begin_;
     for (; key + 2 <= end_; key += 2, pairs += kPanel) {
-      const Vector even = exponential<Isa>(Isa::subtract(Isa::load(at(key)), shift));
-      const Vector odd = exponential<Isa>(Isa::subtract(Isa::load(at(key + 1)), shift));
-      Units::store_pair(pairs, even, odd);
-      sum = Isa::add(sum, Isa::add(even, odd));
+      const Vector even = power(key);
+      sum = Units::add_both(sum, Units::store_pair(pairs, even, power(key + 1)));
     }
     if (key < end_) {
-      const Vector even = exponential<Isa>(Isa::subtract(Isa::load(at(key)), shift));
-      Units::store_pair(pairs, even, Isa::zero());
-      sum = Isa::add(sum, even);
+      sum = Units::add_both(sum, Units::store_pair(pairs, power(key), Isa::zero()));
       key += 2;
       pairs += kPanel;
     }
@@ -141,21 +148,48 @@ void mask_scores(const BlockMask<Isa>& mask, const Panel& panel, float* scores) 
   }
 }
 
-/// Takes the scores [key][kPanel] of a panel into the state. `exponentials(column, maximum, vector)` makes exp(score -
-/// maximum) of a vector of queries and returns the sum.
-template <class Isa, typename Exponentials>
-[[gnu::always_inline]] inline void update_softmax(SoftmaxRows<Isa>& rows, const Panel& panel, float* scores,
-                                                  const Exponentials& exponentials) noexcept {
+/// Takes exponentials of a vector of queries into the state, whose shift grows from `before` to `shift`.
+template <class Isa>
+[[gnu::always_inline]] inline void take_in(SoftmaxRows<Isa>& rows, std::int64_t query, typename Isa::Vector before,
+                                           typename Isa::Vector shift, typename Isa::Vector sum) noexcept {
+  const typename Isa::Vector factor = exponential<Isa>(Isa::subtract(before, shift));
+  Isa::store(rows.sum + query, Isa::multiply_add(Isa::load(rows.sum + query), factor, sum));
+  Isa::store(rows.maximum + query, shift);
+  Isa::store(rows.factor + query, factor);
+}
+
+/// Replaces the scores [key][kPanel] of a panel with exp(score - maximum), and takes them into the state.
+template <class Isa>
+void update_softmax(SoftmaxRows<Isa>& rows, const Panel& panel, float* scores) noexcept {
+  const auto largest = Isa::set(std::numeric_limits<float>::max());
   for (std::int64_t vector = 0; vector < panel.vectors; ++vector) {
     const std::int64_t query = panel.query + vector * Isa::kLanes;
     const ScoreColumn<Isa> column(panel.range.begin, panel.range.end, scores + vector * Isa::kLanes);
-    const typename Isa::Vector before = Isa::load(rows.maximum + query);
-    const typename Isa::Vector maximum = column.maximum(before);
-    const typename Isa::Vector factor = exponential<Isa>(Isa::subtract(before, maximum));
-    const typename Isa::Vector sum = exponentials(column, maximum, vector);
-    Isa::store(rows.sum + query, Isa::multiply_add(Isa::load(rows.sum + query), factor, sum));
-    Isa::store(rows.maximum + query, maximum);
-    Isa::store(rows.factor + query, factor);
+    const auto before = Isa::load(rows.maximum + query);
+    const auto maximum = Isa::minimum(column.maximum(before), largest);
+    take_in<Isa>(rows, query, before, maximum, column.exponentials(maximum));
+  }
+}
+
+/// Takes exp(scale * score - shift) of the scores [key][kPanel] of a panel into the state, and writes them as pairs of
+/// keys [pair][kPanel]. `scale` is above 0. A shift that lags behind the maximum by kLag or less stays: numbers of
+/// bfloat16 and float32 are as exact at e^kLag as at 1, and what was summed before need not be multiplied again (the
+/// lazy rescaling of FlashAttention-4). That the largest weight is not 1, which bfloat16 holds exactly, does not
+/// matter, since what is summed is rounded too.
+template <class Isa, class Units>
+void update_softmax_pairs(SoftmaxRows<Isa>& rows, const Panel& panel, float* scores, float scale,
+                          typename Units::Unit* pairs) noexcept {
+  constexpr float kLag = 6.0F;
+  const auto largest = Isa::set(std::numeric_limits<float>::max());
+  const auto lowest = Isa::set(std::numeric_limits<float>::lowest());
+  for (std::int64_t vector = 0; vector < panel.vectors; ++vector) {
+    const std::int64_t query = panel.query + vector * Isa::kLanes;
+    const ScoreColumn<Isa> column(panel.range.begin, panel.range.end, scores + vector * Isa::kLanes);
+    const auto before = Isa::load(rows.maximum + query);
+    const auto maximum = Isa::minimum(Isa::multiply(Isa::set(scale), column.maximum(lowest)), largest);
+    const auto shift = Isa::where_above(Isa::subtract(maximum, before), Isa::set(kLag), maximum, before);
+    take_in<Isa>(rows, query, before, shift,
+                 column.template paired_exponentials<Units>(Isa::set(scale), shift, pairs + vector * Isa::kLanes));
   }
 }
 
