@@ -11,9 +11,20 @@ class Words:
         self.database = sqlite3.connect(":memory:")
         self.database.execute("CREATE VIRTUAL TABLE t USING fts5(body, tokenize='porter unicode61 remove_diacritics 2')")
         self.database.executemany("INSERT INTO t(rowid, body) VALUES(?, ?)", enumerate(passages.values()))
+        self.database.execute("CREATE VIRTUAL TABLE asked USING fts5(body, tokenize='unicode61 remove_diacritics 2')")
+        self.database.execute("CREATE VIRTUAL TABLE asked_words USING fts5vocab(asked, instance)")
+
+    def words(self, question):
+        """The words of a question as the index has them, before their endings are cut: what is neither letter nor digit ends one."""
+        self.database.execute("DELETE FROM asked")
+        self.database.execute("INSERT INTO asked(body) VALUES(?)", (question,))
+        return [word for (word,) in self.database.execute("SELECT term FROM asked_words ORDER BY offset")]
 
     def best(self, question, count):
-        words = " OR ".join('"' + "".join(letter for letter in word if letter.isalnum()) + '"' for word in question.split() if any(map(str.isalnum, word)))
+        """The names of the passages with the highest sums over all words of the question; none where no passage has one."""
+        words = " OR ".join(f'"{word}"' for word in self.words(question))
+        if not words:
+            return []
         return [self.names[row] for (row,) in self.database.execute("SELECT rowid FROM t WHERE t MATCH ? ORDER BY bm25(t), rowid LIMIT ?", (words, count))]
 
 

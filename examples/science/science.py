@@ -20,18 +20,18 @@ setting within whose values alone rows are compared, and APART = True, whose cel
 this one, or that of .venv.
 
 Every finished cell is one line of examples/science/results/TABLE.jsonl, with its seed, commit, machine, device, number format and seconds; commit the
-file. With --jobs a cell that fails or takes too long is named, and the others go on.
+file. TABLE.lock beside it keeps other processes away while a table is computed. With --jobs a cell that fails or takes too long is named, and the
+others go on.
 """
 import argparse
 import collections
-import contextlib
 import datetime
-import fcntl
 import importlib
 import json
 import os
 import pathlib
 import platform
+import re
 import subprocess
 import sys
 import threading
@@ -40,12 +40,12 @@ import time
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parents[1] / "bench")]
 
+import finished  # noqa: E402
 import programs  # noqa: E402
 import summary  # noqa: E402
 from world import Program, Shared, Slots, World, torch_python  # noqa: E402
 
 
-LINES = threading.Lock()  # of results, one at a time
 Cell = collections.namedtuple("Cell", "name table path settings seed")  # path: of the table's results
 
 
@@ -64,27 +64,6 @@ def seeds_of(table, cell):
     return [0] if fixed(cell) else list(range(getattr(table, "SEEDS", 3)))
 
 
-def key_of(cell, seed):
-    return json.dumps([cell, seed], sort_keys=True)
-
-
-def read_results(path):
-    """The finished cells. A last line that was cut off while it was written is taken away."""
-    if not path.exists():
-        return []
-    text = path.read_bytes()
-    if not text.endswith(b"\n"):
-        text = text[:text.rfind(b"\n") + 1]
-        path.write_bytes(text)
-    lines = []
-    for number, line in enumerate(text.decode().splitlines(), 1):
-        try:
-            lines.append(json.loads(line))
-        except json.JSONDecodeError as error:
-            raise SystemExit(f"science: {path} line {number} is no JSON: {error}") from None
-    return lines
-
-
 def commit():
     """The commit of the tree, with "+" where files are changed; "unknown" without git."""
     def git(*arguments):
@@ -100,19 +79,12 @@ def machine():
     return f"{model or platform.processor() or platform.machine()}, {os.cpu_count()} cores"
 
 
-def append(path, line):
-    with LINES, path.open("a", encoding="utf-8") as file:
-        file.write(json.dumps(line, ensure_ascii=False) + "\n")
-        file.flush()
-        os.fsync(file.fileno())
-
-
 def cells_of(name, table, path, seed=None):
     """The cells that are not finished: all with the first seed, then all with the next, so that a stopped table has whole columns."""
-    done = {key_of(line["cell"], line["seed"]) for line in read_results(path)}
+    done = {finished.key_of(line["cell"], line["seed"]) for line in finished.read(path)}
     seeds = range(getattr(table, "SEEDS", 3)) if seed is None else [seed]
     return [Cell(name, table, path, cell, each) for each in seeds for cell in table.cells()
-            if each in seeds_of(table, cell) and key_of(cell, each) not in done]
+            if each in seeds_of(table, cell) and finished.key_of(cell, each) not in done]
 
 
 def figures_of(cell, world):
@@ -136,8 +108,8 @@ def finish(cell, world, made_by):
     if cell.table.FIGURE not in figures:
         raise SystemExit(f"science: {cell.table.__name__} gave no {cell.table.FIGURE} for {cell.settings}, found {sorted(figures)}")
     where = {} if world is None else world.where()
-    append(cell.path, {"cell": cell.settings, "seed": cell.seed, "figures": figures, "seconds": round(time.monotonic() - start, 1), **made_by, **where,
-                       "date": datetime.date.today().isoformat()})
+    finished.append(cell.path, {"cell": cell.settings, "seed": cell.seed, "figures": figures, "seconds": round(time.monotonic() - start, 1), **made_by, **where,
+                                "date": datetime.date.today().isoformat()})
 
 
 def compute(cells, worlds, minutes, made_by):
@@ -197,13 +169,19 @@ def options():
 
 
 def checked(parser, chosen):
-    if chosen.jobs < 1:
-        parser.error(f"--jobs must be 1 or more, found {chosen.jobs}")
+    for flag in ("jobs", "threads"):
+        if getattr(chosen, flag) < 1:
+            parser.error(f"--{flag} must be 1 or more, found {getattr(chosen, flag)}")
+    if chosen.jobs > 1 and chosen.minutes is not None:
+        parser.error(f"--minutes is for cells one after the other, and --jobs is {chosen.jobs}: give --seconds, which ends all after so long")
     if chosen.jobs == 1 and (chosen.seconds is not None or chosen.cell_seconds is not None):
         parser.error("--seconds and --cell-seconds are for cells side by side: give --jobs 2 or more, or --minutes")
     for flag in ("seconds", "cell_seconds"):
         if getattr(chosen, flag) is not None and getattr(chosen, flag) <= 0:
             parser.error(f"--{flag.replace('_', '-')} must be above 0, found {getattr(chosen, flag)}")
+    for flag in ("results", "out"):
+        if getattr(chosen, flag).exists() and not getattr(chosen, flag).is_dir():
+            parser.error(f"--{flag} must be a folder, found the file {getattr(chosen, flag)}")
     return chosen
 
 
@@ -213,34 +191,41 @@ def asked_tables(words):
     for word in words:
         name, _, seed = word.partition(":")
         table = load_table(name)
-        if seed and not (seed.isdigit() and int(seed) < getattr(table, "SEEDS", 3)):
+        if seed and not (re.fullmatch("[0-9]+", seed) and int(seed) < getattr(table, "SEEDS", 3)):
             raise SystemExit(f"science: {word}: the seed of {name} must be a number below {getattr(table, 'SEEDS', 3)}, found {seed!r}")
         asked.append((name, int(seed) if seed else None))
     return asked
 
 
+def checked_program(path):
+    """The program, which says that it is weft."""
+    if not pathlib.Path(path).is_file():
+        raise SystemExit(f"science: there is no program {path}: run make build, or give --weft")
+    program = pathlib.Path(path).absolute()
+    try:
+        found = subprocess.run([program, "--version"], capture_output=True, text=True, errors="replace", check=False)
+    except OSError as error:
+        raise SystemExit(f"science: {path} cannot be run: {error.strerror}") from None
+    said = (found.stdout.splitlines() or [""])[0]
+    if found.returncode != 0 or not said.startswith("weft "):
+        last = (found.stderr.splitlines() or [""])[-1]
+        raise SystemExit(f"science: {path} must be the weft program, whose --version begins with \"weft \", found {said or last!r}, exit code {found.returncode}")
+    return program
+
+
 def checked_world(table, chosen, shared=None):
     """Errors: what is missing, before the first cell begins."""
-    if not pathlib.Path(chosen.weft).is_file():
-        raise SystemExit(f"science: there is no program {chosen.weft}: run make build, or give --weft")
+    program = checked_program(chosen.weft)
     for needed in table.NEEDS:
         if chosen.data is None or not (chosen.data / needed).exists():
             raise SystemExit(f"science: {table.__name__} needs {needed} below the folder that WEFT_DATA or --data names, found none")
     name = table.__name__.rsplit(".", 1)[-1]
-    return World(Program(pathlib.Path(chosen.weft).absolute(), chosen.threads, chosen.device), chosen.data, chosen.out / name, shared)
+    return World(Program(program, chosen.threads, chosen.device), chosen.data, chosen.out / name, shared)
 
 
-@contextlib.contextmanager
-def locked(worlds):
-    """Nobody else computes one of the tables meanwhile."""
-    with contextlib.ExitStack() as opened:
-        for name, world in worlds.items():
-            lock = opened.enter_context((world.folder / "lock").open("w"))
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise SystemExit(f"science: another process computes {name}") from None
-        yield
+def locks_of(worlds, paths):
+    """Of each table its results and its folder of runs."""
+    return {lock: f"computes {name}" for name, world in worlds.items() for lock in (paths[name].with_suffix(".lock"), world.folder / "lock")}
 
 
 def compute_asked(asked, paths, chosen):
@@ -248,11 +233,15 @@ def compute_asked(asked, paths, chosen):
     slots = Slots(chosen.jobs)
     worlds = {name: checked_world(load_table(name), chosen, Shared(slots)) for name, _ in asked}
     made_by = {"commit": chosen.commit or commit(), "machine": machine()}
-    with locked(worlds):
-        cells = {(cell.name, key_of(cell.settings, cell.seed)): cell for name, seed in asked for cell in cells_of(name, load_table(name), paths[name], seed)}
+    chosen.results.mkdir(parents=True, exist_ok=True)
+    with finished.locked(locks_of(worlds, paths)):
+        for path in paths.values():
+            finished.mend(path)
+        missing = [cell for name, seed in asked for cell in cells_of(name, load_table(name), paths[name], seed)]
+        cells = list({(cell.name, finished.key_of(cell.settings, cell.seed)): cell for cell in missing}.values())
         if chosen.jobs == 1:
-            return compute(list(cells.values()), worlds, chosen.minutes, made_by)
-        return compute_together(list(cells.values()), worlds, chosen, made_by)
+            return compute(cells, worlds, chosen.minutes, made_by)
+        return compute_together(cells, worlds, chosen, made_by)
 
 
 def main():
@@ -267,10 +256,9 @@ def main():
         table = load_table(asked[0][0])
         print(json.dumps(table.run(cell["settings"], cell["seed"], checked_world(table, chosen))))
         return 0
-    chosen.results.mkdir(parents=True, exist_ok=True)
     paths = {name: chosen.results / f"{name}.jsonl" for name, _ in asked}
     whole = chosen.show or compute_asked(asked, paths, chosen)
-    print("\n\n".join(summary.markdown(load_table(name), read_results(path)) for name, path in paths.items()))
+    print("\n\n".join(summary.markdown(load_table(name), finished.read(path)) for name, path in paths.items()))
     return 0 if whole else 3
 
 

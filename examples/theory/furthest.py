@@ -7,7 +7,7 @@ Full attention: query -u, key u, value u. The product is largest for the furthes
 On the ring each vector has two tokens that stand side by side. The seeker remembers its own vector and the furthest that it has met; the traveller
 carries a vector on by w places a layer. In a layer a seeker looks at the w travellers behind it and at what it remembers, and keeps the furthest.
 
-    examples/theory/furthest.py [--picture furthest.svg]
+    .venv/bin/python3 examples/theory/furthest.py [--picture furthest.svg]
 """
 import argparse
 import math

@@ -9,11 +9,17 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "bench")]
-sys.path += [str(ROOT / "build/release/python")]  # what `make build` built, unless the package is installed
+sys.path += [str(ROOT / "build/release/python"), str(ROOT / "tests/python")]  # the package as `make build` built it, unless it is installed
 
-import torch  # noqa: E402
-
-import weft_attention  # noqa: E402
+try:
+    import cpu_torch  # noqa: F401, I001: the PyTorch of .venv needs its help
+    import torch
+except ModuleNotFoundError as error:
+    raise SystemExit(f"theory: {sys.executable} has no PyTorch ({error}): run this by .venv/bin/python3, which make setup makes") from None
+try:
+    import weft_attention
+except ModuleNotFoundError as error:
+    raise SystemExit(f"theory: {sys.executable} finds no package weft_attention ({error}): run make build, which puts it into build/release/python") from None
 
 AHEAD = 1024.0
 

@@ -10,7 +10,7 @@ before 2^k places back:
     layer 2   it reads what the two tokens before it, and itself, have read: cells c - 1, c and c + 1 of the row before.
     ReLU      one unit for each rule and each of the three cells says whether the rule is used there; all weights are -1, 0 or 1.
 
-    examples/theory/turing.py [--picture turing.svg]
+    .venv/bin/python3 examples/theory/turing.py [--picture turing.svg]
 """
 import argparse
 import pathlib

@@ -13,7 +13,7 @@ It is two heads of width 1: with query z - b, key z and value z a head finds the
     for i = 1 to n:  shift token i by K = max(m, n) times;  shift token 0 by -1 times: it goes down by what token i has become
     at last:         shift tokens 1 to n, by a number of times that is larger than what they can be
 
-    examples/theory/universal.py [--picture universal.svg]
+    .venv/bin/python3 examples/theory/universal.py [--picture universal.svg]
 """
 import argparse
 import itertools

@@ -261,6 +261,20 @@ class OverwrittenInputTest(Case):
             self.assert_kept(text, "attention", "no-model", "--file", "a.txt", flag, "a.txt")
         self.assert_kept(text, "align", "no-model", "--source", "a.txt", "--target", "b.txt", "--out", "a.txt")
 
+    def test_trees_whose_files_begin_with_a_name(self):
+        tree = "(ROOT\n (S (NP-SBJ (-NONE- *))\n (VP (VB Go))))\n"
+        for name in ("q.gold", "q.words", "q"):
+            (self.folder / name).write_text(tree)
+        self.assert_kept(self.folder / "q.gold", "data", "trees", "q.gold", "--out", "./q")
+        self.assert_kept(self.folder / "q.words", "data", "trees", ".", "--out", "q")
+        for file in ("q.gold", "q.words"):
+            (self.folder / file).unlink()
+        process = weft("data", "trees", "q", "--out", "q", cwd=self.folder)  # q itself is not written
+        self.assertEqual(process.returncode, 0, process.stderr)
+        self.assertEqual((self.folder / "q").read_text(), tree)
+        for label in ("", "(", "A B"):
+            self.assert_fails(weft("data", "trees", "q", "--out", "o", "--root-label", label, cwd=self.folder), 2, "--root-label", repr(label))
+
     def test_an_output_beside_its_input_is_written(self):
         text = self.folder / "a.txt"
         text.write_text("the loom said hello\n")

@@ -260,6 +260,7 @@ class AnswerTest(EncoderCase):
         self.assertNotEqual(never["result"]["answer"], "")
         self.assertEqual((always["result"]["answer"], always["result"]["start"], always["result"]["end"]), ("", 0, 0))
         self.assertTrue(weft(*arguments, "--null-threshold=-1000000").stdout.startswith("no answer"))
+        self.assert_fails(weft(*arguments[:-1], "--null-threshold", "5"), 2, "--null-threshold is for --handle-impossible-answer")
 
     def test_errors(self):
         model = self.model("question-answering")

@@ -90,6 +90,8 @@ class SequenceTasksTest(Case):
         (several,) = self.translate(TEXT, "--num-return-sequences", "2")
         self.assertEqual(len(several["result"]), 2)
         self.assertEqual(several["result"][0], result)
+        (nothing,) = self.translate(" ", "--num-return-sequences", "2")  # as many lines as of any other text
+        self.assertEqual([each["translation_text"] for each in nothing["result"]], [" ", " "])
 
     def test_files_and_documents(self):
         path = self.folder / "text.txt"
@@ -121,7 +123,7 @@ class SequenceTasksTest(Case):
         given = ("translate", self.model, "--target-lang", "de", "a man")
         self.assert_fails(weft(*given, "--model-weights", "1"), 2, "--with")
         self.assert_fails(weft(*given, "--mean", "logarithms"), 2, "--with")
-        self.assert_fails(weft(*given, "--with", other, "--model-weights", "1"), 1, "1 weights for 2 models")
+        self.assert_fails(weft(*given, "--with", other, "--model-weights", "1"), 2, "--model-weights: expected 2 numbers", "found 1")
         self.assert_fails(weft(*given, "--with", other, "--model-weights", "1", "x"), 1, "--model-weights", "'x'")
         vocabulary = json.loads((other / "vocab.json").read_text())
         first, second = list(vocabulary)[5:7]
@@ -218,6 +220,11 @@ class ExtractTest(Case):
         self.assert_fails(weft("summarize", self.folder, "--method", "lead", "--file", papers), 2, "no model")
         self.assert_fails(weft("summarize", "--method", "best", "--file", papers), 2, "must be one of lead, sumbasic")
         self.assert_fails(weft("summarize", "--file", papers), 2, "DIR is required", "--method")
+        for flags in (("--max-new-tokens", "2"), ("--num-beams", "4"), ("--truncate",), ("--batch-size", "3"), ("--dtype", "bfloat16"), ("--device", "cuda")):
+            with self.subTest(flags[0]):
+                self.assert_fails(weft("summarize", "--method", "lead", "--file", papers, *flags), 2, flags[0], "--method has none")
+        self.assert_fails(weft("summarize", "--method", "lead", "--file", papers, "--random-seed", "1"), 2, "--method random")
+        self.assert_fails(weft("summarize", self.folder, "--file", papers, "--sentences", "1"), 2, "--sentences is for --method")
 
 
 class AlignTest(Case):

@@ -59,8 +59,9 @@ TEST(LabelGroups, RefuseFilesThatAreNone) {
   };
   EXPECT_EQ(read_label_groups(""), Json::object());
   refuse(R"(["TF"])", {"groups.json", "{NAME: [LABEL, ...]}"});
-  refuse(R"({"TF": "TF_*"})", {"groups.json", "{NAME: [LABEL, ...]}"});
-  refuse(R"({"TF": [3]})", {"groups.json", "{NAME: [LABEL, ...]}"});
+  refuse("{}", {"groups.json", "{NAME: [LABEL, ...]}", "'{}'"});
+  refuse(R"({"TF": "TF_*"})", {"groups.json", "'TF'", "a list of labels", "TF_*"});
+  refuse(R"({"TF": [3]})", {"groups.json", "'TF'", "a list of labels", "[3]"});
   refuse(R"({"median": ["a"]})", {"groups.json", "'median'"});
   refuse(R"({"median_TF": ["a"]})", {"groups.json", "'median_TF'"});
   refuse(R"({"": ["a"]})", {"groups.json", "''"});

@@ -119,9 +119,10 @@ TEST(JointDecoder, RefusesOtherWeightsAndVocabularies) {
     test::expect_error(ErrorKind::kArgument, words, [&] { joint_weights(weights, 2, "--model-weights"); });
   };
   refuse({1}, {"--model-weights", "1 weights for 2 models"});
-  refuse({1, -1}, {"at least 0", "-1"});
+  refuse({1, -1}, {"a finite number from 0 on", "-1"});
   refuse({0, 0}, {"above 0"});
-  refuse({1, std::numeric_limits<double>::quiet_NaN()}, {"at least 0"});
+  refuse({1, std::numeric_limits<double>::quiet_NaN()}, {"a finite number from 0 on"});
+  EXPECT_EQ(joint_weights({1e308, 1e308}, 2, "test"), (std::vector<double>{0.5, 0.5}));  // whose sum is no number
   EXPECT_EQ(joint_weights({}, 2, "test"), (std::vector<double>{0.5, 0.5}));
   JointDecoder joint = joined_tables({random_tables(1)[0], at::randn({9, 9, 9})}, {}, JointMean::kProbabilities);
   test::expect_error(ErrorKind::kArgument, {"one vocabulary", "7", "9"},

@@ -90,6 +90,10 @@ class TranslationTest(ScoreCase):
         fails(2, "--samples", "--confidence", more=("--samples", "5"))
         fails(2, "--text-field", "--format", more=("--text-field", "out"))
         fails(2, "--words", "13a", more=("--words", "moses"))
+        for smoothing, value, words in (("add-k", "inf", "at most"), ("floor", "1e308", "at most"), ("floor", "-0.5", "must be -1, or at least 0"),
+                                        ("exp", "3", "is for smoothing by floor and add-k"), ("none", "3", "found none")):
+            self.assert_fails(weft("score", "bleu", self.folder / "hyp", self.folder / "first", "--smoothing", smoothing, "--smoothing-value", value),
+                              2, "--smoothing-value", words)
         self.assert_fails(weft("score", "bleu", self.folder / "hyp"), 2)
         self.assert_fails(weft("score", "bleu", "-", "-", input="a\n"), 2, "standard input")
 
@@ -119,6 +123,14 @@ class AlignmentTest(ScoreCase):
         self.assertIn("AER", self.line("aer", "found", "gold"))
         (self.folder / "gold").write_text("1-1\n1:2\n")
         self.assert_fails(weft("score", "aer", self.folder / "found", self.folder / "gold"), 1, "line 2", "'1:2'")
+        # The file that has the fault is named, and the other one says which line it is beside.
+        self.assert_fails(weft("score", "aer", "found", "gold", cwd=self.folder), 1, "'gold', beside 'found' line 2: ", "'1:2'")
+        self.assert_fails(weft("score", "aer", "gold", "found", cwd=self.folder), 1, "error: 'gold' line 2: ", "'1:2'")
+        self.assert_fails(weft("score", "aer", "found", "-", cwd=self.folder, input="1-1\n1:2\n"), 1, "error: standard input, beside 'found' line 2: ")
+        (self.folder / "gold").write_text("0-2147483648\n\n")
+        self.assert_fails(weft("score", "aer", "found", "gold", cwd=self.folder), 1, "'gold', beside 'found' line 1", "'0-2147483648'", "at most 2147483647")
+        (self.folder / "gold").write_text("0-2147483647 0-0\n\n")
+        self.assertEqual(weft_json("score", "aer", self.folder / "found", self.folder / "gold")["recall"], 0.5)
         (self.folder / "none").write_text("\n\n")
         self.assert_fails(weft("score", "aer", self.folder / "none", self.folder / "none"), 1, "at least one link")
 
@@ -173,8 +185,31 @@ class QuestionTest(ScoreCase):
         self.assert_fails(self.score("nq", "lines.jsonl", "nq.jsonl"), 1, "lines.jsonl' line 2", "question 1", "already")
         (self.folder / "whole.json").write_text(json.dumps({"predictions": [json.loads(line) | {"long_answer_score": float("nan")}]}))
         self.assert_fails(self.score("nq", "whole.json", "nq.jsonl"), 1, "whole.json', prediction 1", "'long_answer_score', found NaN")
+        for wrong, *words in (({"long_answer_score": float("inf")}, "'long_answer_score', found Infinity"), ({"short_answers_score": float("-inf")}, "'short_answers_score', found -Infinity"),
+                              ({"yes_no_answer": "YES", "short_answers": [{"start_token": 1, "end_token": 2}]}, "(question 1)", "'yes_no_answer'", "'short_answers'", "found YES and spans"),
+                              ({"long_answer": {"start_token": 0, "end_token": 3.0}}, "(question 1)", "'end_token'", "number '3.0'")):
+            (self.folder / "whole.json").write_text(json.dumps({"predictions": [json.loads(line) | wrong]}))
+            self.assert_fails(self.score("nq", "whole.json", "nq.jsonl"), 1, "whole.json', prediction 1", *words)
         (self.folder / "lines.jsonl").write_text('{"answer": "a"}\n')
         self.assert_fails(self.score("wikihop", "lines.jsonl", "wikihop.json"), 1, "line 1", "'id'")
+
+    def test_a_question_stands_once(self):
+        question = {"_id": "q", "answer": "a", "supporting_facts": []}
+        (self.folder / "predictions.json").write_text('{"answer": {}, "sp": {}}')
+        (self.folder / "gold.json").write_text(json.dumps([question]))
+        (self.folder / "twice.json").write_text(json.dumps([question, question]))
+        self.assert_fails(self.score("hotpotqa", "predictions.json", "twice.json"), 1, "twice.json' line 1", "question 'q': ", "an id that no question before has")
+        (self.folder / "again.json").write_text(json.dumps([question]))
+        self.assert_fails(self.score("hotpotqa", "predictions.json", "gold.json", "again.json"), 1, "again.json", "question 'q' stands twice in the gold files")
+
+    def test_one_annotator_is_too_few(self):
+        page = {"long_answer": {"start_token": 0, "end_token": 3}, "short_answers": [], "yes_no_answer": "NONE"}
+        (self.folder / "gold.jsonl").write_text("".join(json.dumps({"example_id": number, "annotations": [page] * number}) + "\n" for number in (1, 2)))
+        (self.folder / "lines.jsonl").write_text("".join(json.dumps(page | {"example_id": number, "long_answer_score": 1, "short_answers_score": 0}) + "\n" for number in (1, 2)))
+        process = self.score("nq", "lines.jsonl", "gold.jsonl", "--json")
+        self.assertEqual(json.loads(process.stdout)["long-all-precision"], 0.5)
+        self.assertEqual(process.stderr.count("warning"), 1, process.stderr)
+        self.assertIn("1 of 2 questions have fewer than 2 annotators", process.stderr)
 
     def test_predictions_come_in_any_file(self):
         (self.folder / "gold.json").write_text(json.dumps([{"_id": "q", "answer": "a b", "supporting_facts": [["A", 0]]}, {"_id": "r", "answer": "c", "supporting_facts": [["A", 0]]}]))
@@ -206,8 +241,14 @@ class QuestionTest(ScoreCase):
         gold = '{"example_id": 1, "annotations": [{"long_answer": {"start_token": -1, "end_token": -1}, "short_answers": [], "yes_no_answer": "NONE"}]}\n'
         fails("nq", '{"predictions": []}', gold, "question 1 has no prediction")
         page = {"example_id": 1, "long_answer": {"start_token": -1, "end_token": -1}, "long_answer_score": 0, "short_answers": [], "short_answers_score": 0, "yes_no_answer": "NONE"}
-        fails("nq", json.dumps({"predictions": [page]}), 2 * gold, "gold.json", "question '1' stands twice")
+        fails("nq", json.dumps({"predictions": [page]}), 2 * gold, "gold.json' line 2", "question 1: ", "an id that no question before has")
         fails("nq", json.dumps({"predictions": [page, page | {"example_id": 2}]}), gold, "question 2 belongs to no question")
+        # What counts of TriviaQA is in the file itself, and may be nothing.
+        trivia = {"Data": [{"QuestionId": "q", "Answer": {"NormalizedAliases": ["a"]}, "EntityPages": [{"Filename": "a.txt"}], "QuestionPartOfVerifiedEval": False}], "VerifiedEval": True}
+        fails("triviaqa", "{}", json.dumps(trivia | {"Domain": "Wikipedia"}), "gold.json", "'QuestionPartOfVerifiedEval' true", "'VerifiedEval' is true", "none among 1")
+        fails("triviaqa", "{}", json.dumps(trivia | {"Domain": "Web"}), "gold.json", "'DocPartOfVerifiedEval' true", "none among 1")
+        del trivia["Data"][0]["EntityPages"]
+        fails("triviaqa", "{}", json.dumps(trivia | {"Domain": "Web", "VerifiedEval": False}), "gold.json", "'EntityPages' or 'SearchResults'", "'Domain' is \"Web\"", "none among 1")
         # What a gold file says nothing of cannot be scored; the message names the file, one of maybe many.
         empty = {"hotpotqa": "[]", "wikihop": "[]", "nq": "", "triviaqa": '{"Data": [], "Domain": "Wikipedia", "VerifiedEval": false}'}
         for metric, text in empty.items():

@@ -131,6 +131,9 @@ TEST(AlignmentTest, TheErrorRateIsTheEquation) {
     test::expect_error(ErrorKind::kFormat, {"a link must be", "'"}, [&] { parse_alignment(line); });
   }
   test::expect_error(ErrorKind::kFormat, {"from 1", "'0-1'"}, [] { parse_alignment("0-1", 1); });
+  // The largest number of a word, which `weft score aer` says.
+  EXPECT_EQ(parse_alignment("0-2147483647").sure.size(), 1U);
+  test::expect_error(ErrorKind::kFormat, {"'0-2147483648'"}, [] { parse_alignment("0-2147483648"); });
 }
 
 TEST(AlignmentTest, IsWrittenAsItIsRead) {

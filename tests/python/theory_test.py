@@ -3,6 +3,8 @@
 """examples/theory: what the pages of docs/theory say is so, their tables and pictures are what the programs give, and what cannot be is refused."""
 import os
 import pathlib
+import re
+import subprocess
 import sys
 import unittest
 
@@ -39,6 +41,17 @@ class TheoryTest(unittest.TestCase):
     def stands_in(self, table, text):
         for line in table.splitlines():
             self.assertIn(line, text)
+
+
+class CommandsTest(unittest.TestCase):
+    def test_what_the_pages_print_begins_to_run(self):
+        """In a process that has loaded nothing yet: PyTorch and the package are found by the programs themselves."""
+        place = {"PYTHONPATH": str(pathlib.Path(os.environ["WEFT_BINARY"]).parent.parent / "python")} if "WEFT_BINARY" in os.environ else {}
+        for name in ("furthest-vector.md", "turing-machine.md", "universal-approximator.md"):
+            found = re.findall(r"^\.venv/bin/python3 (examples/theory/\S+)", page(name), re.MULTILINE)
+            self.assertEqual(len(found), 1, name)
+            done = subprocess.run([sys.executable, SOURCE / found[0], "--help"], capture_output=True, text=True, env=os.environ | place)
+            self.assertEqual((done.returncode, done.stdout[:6]), (0, "usage:"), done.stderr)
 
 
 class FurthestVectorTest(TheoryTest):

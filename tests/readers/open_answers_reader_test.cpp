@@ -29,6 +29,11 @@ class Opened {
   std::filesystem::path path_;
 };
 
+std::string replaced(std::string_view text, std::string_view from, std::string_view to) {
+  std::string changed(text);
+  return changed.replace(changed.rfind(from), from.size(), to);
+}
+
 constexpr std::string_view kHotpot =
     R"({"_id": "h", "question": "Q?", "answer": "yes", "type": "bridge", "supporting_facts": [["T", 1]],)"
     R"( "context": [["T", ["a.", " b."]], ["U", []]]})";
@@ -45,10 +50,10 @@ TEST(HotpotReader, ReadsFactsAndParagraphs) {
 TEST(HotpotReader, DamageIsNamed) {
   const test::TemporaryDirectory folder;
   const auto expect = [&](std::string_view from, std::string_view to, std::initializer_list<std::string_view> words) {
-    std::string broken(kHotpot);
-    broken.replace(broken.find(from), from.size(), to);
-    test::expect_malformed(Opened<HotpotReader>(folder, concat("[", kHotpot, ",\n", broken, ",", kHotpot, "]")), words,
-                           1, 2);
+    const std::string other = replaced(kHotpot, R"("h")", R"("g")");
+    const std::string broken = replaced(kHotpot, from, to);
+    test::expect_malformed(Opened<HotpotReader>(folder, concat("[", other, ",\n", broken, ",", kHotpot, "]")), words, 1,
+                           2);
   };
   expect(R"("_id")", R"("id")", {"questions.json' line 2", "'_id'", "none"});
   expect(R"("answer": "yes",)", "", {"question 'h'", "'answer'"});
@@ -59,6 +64,15 @@ TEST(HotpotReader, DamageIsNamed) {
   expect(R"([["T", ["a.", " b."]], ["U", []]])", "[]", {"at least one paragraph"});
   expect(R"(["a.", " b."])", "[1]", {"strings", "'sentences'"});
   expect(R"(["U", []])", R"(["U"])", {"[title, sentences]", "a list of 1"});
+  expect(R"("h")", R"("g")", {"questions.json' line 2", "question 'g'", "an id that no question before has"});
+  expect(R"([["T", 1]])", "7.5", {"a list at 'supporting_facts'", "number '7.5'"});
+}
+
+// What was refused is no question: its id is free.
+TEST(HotpotReader, AnIdIsThatOfAWholeQuestion) {
+  const test::TemporaryDirectory folder;
+  const std::string broken = replaced(kHotpot, R"("yes")", "1");
+  test::expect_malformed(Opened<HotpotReader>(folder, concat("[", broken, ",", kHotpot, "]")), {"'answer'"}, 1, 1);
 }
 
 TEST(HotpotReader, AnEvaluationNeedsNoParagraphs) {
@@ -87,14 +101,16 @@ TEST(TriviaReader, ReadsNamesAndPages) {
 TEST(TriviaReader, DamageIsNamed) {
   const test::TemporaryDirectory folder;
   const auto expect = [&](std::string_view from, std::string_view to, std::initializer_list<std::string_view> words) {
-    std::string broken(kTrivia);
-    broken.replace(broken.find(from), from.size(), to);
-    const Opened<TriviaReader> file(folder, concat(R"({"Data": [)", kTrivia, ",\n", broken, R"(], "Domain": "Sea"})"));
+    const std::string other = replaced(kTrivia, R"("t")", R"("s")");
+    const std::string broken = replaced(kTrivia, from, to);
+    const Opened<TriviaReader> file(folder, concat(R"({"Data": [)", other, ",\n", broken, R"(], "Domain": "Sea"})"));
     test::expect_malformed(file, words, 1, 1);
   };
   expect(R"(["v"])", "[]", {"line 2", "question 't'", "name", "none"});
   expect(R"("Answer")", R"("Answers")", {"'Answer'", "none"});
   expect(R"("QuestionId")", R"("Id")", {"'QuestionId'"});
+  expect(R"("t")", R"("s")", {"questions.json' line 2", "question 's'", "an id that no question before has"});
+  expect(R"("Title")", R"("DocPartOfVerifiedEval": "no", "Title")", {"true or false", "string '\"no\"'"});
   expect(R"([{"Filename": "P.txt", "Title": "P"}])", "[]", {"document", "none"});
   expect(R"("Filename")", R"("File")", {"'Filename'"});
   for (const char* name : {R"("")", R"("../P.txt")", R"("a/../../P.txt")", R"("/P.txt")", R"("P\u0000.txt")"}) {
@@ -138,9 +154,9 @@ TEST(NaturalQuestionsReader, ReadsTheSimplifiedForm) {
 TEST(NaturalQuestionsReader, DamageIsNamed) {
   const test::TemporaryDirectory folder;
   const auto expect = [&](std::string_view from, std::string_view to, std::initializer_list<std::string_view> words) {
-    std::string broken(kPage);
-    broken.replace(broken.rfind(from), from.size(), to);
-    test::expect_malformed(Opened<NaturalQuestionsReader>(folder, concat(kPage, "\n", broken, "\n", kPage)), words, 1,
+    const std::string other = replaced(kPage, "-7", "5");
+    const std::string broken = replaced(kPage, from, to);
+    test::expect_malformed(Opened<NaturalQuestionsReader>(folder, concat(other, "\n", broken, "\n", kPage)), words, 1,
                            2);
   };
   expect(R"("start_token": 1, "end_token": 2)", R"("start_token": 2, "end_token": 2)",
@@ -150,8 +166,49 @@ TEST(NaturalQuestionsReader, DamageIsNamed) {
   expect(R"("NONE")", R"("MAYBE")", {"YES, NO or NONE", "'MAYBE'"});
   expect(R"("document_text")", R"("document")", {"'document_text'", "none"});
   expect(R"("long_answer": {)", R"("long": {)", {"'long_answer'"});
-  expect(R"("end_token": 4}, )", R"("end_token": "4"}, )", {"whole number", "'end_token'"});
+  expect(R"("end_token": 4}, )", R"("end_token": "4"}, )", {"whole number", "'end_token'", "string '\"4\"'"});
+  expect(R"("end_token": 4}, )", R"("end_token": 4.0}, )", {"whole number", "'end_token'", "number '4.0'"});
+  expect(R"("end_token": 4}, )", R"("end_token": null}, )", {"whole number", "'end_token'", "found null"});
   expect(R"("example_id": -7)", R"("example_id": "x")", {"'example_id'"});
+  expect("-7", "1180591620717411303424", {"whole number", "'example_id'", "number '1.18059"});
+  expect("-7", "5", {"questions.json' line 2", "question 5", "an id that no question before has"});
+}
+
+// The full form: bytes of the page's HTML, which ends where it ends or where its last token does.
+TEST(NaturalQuestionsReader, BytesLieOnThePage) {
+  constexpr std::string_view kFull =
+      R"({"example_id": 1, "question_text": "q", "document_html": "<P>é</P>", "document_tokens": [{"token": "<P>",)"
+      R"( "start_byte": 0, "end_byte": 3, "html_token": true}, {"token": "é", "start_byte": 3, "end_byte": 5}],)"
+      R"( "long_answer_candidates": [{"start_token": 0, "end_token": 2, "start_byte": 0, "end_byte": 5}], "annotations":)"
+      R"( [{"long_answer": {"start_token": 0, "end_token": 2, "start_byte": 0, "end_byte": 9}, "short_answers": [],)"
+      R"( "yes_no_answer": "NONE"}]})";
+  const test::TemporaryDirectory folder;
+  const auto records = [&](const std::string& text) { return Opened<NaturalQuestionsReader>(folder, text).records(); };
+  const auto refuse = [&](const std::string& text, std::initializer_list<std::string_view> words) {
+    test::expect_malformed(Opened<NaturalQuestionsReader>(folder, text), words, 1, 0);
+  };
+  EXPECT_EQ(records(std::string(kFull)).at(0).annotations.at(0).long_answer.end_byte, 9);
+  refuse(replaced(kFull, R"("end_byte": 9)", R"("end_byte": 10)"), {"question 1", "byte 10", "has 9"});
+  refuse(replaced(kFull, R"("start_byte": 0, "end_byte": 9)", R"("start_byte": 9, "end_byte": 9)"), {"bytes 9 to 9"});
+  for (const char* html : {R"("document_html": "")", R"("other": "")"}) {
+    const std::string shorter = replaced(kFull, R"("document_html": "<P>é</P>")", html);
+    refuse(shorter, {"question 1", "byte 9", "has 5"});
+    const std::string beyond = replaced(shorter, R"("end_byte": 9)", R"("end_byte": 5)");
+    EXPECT_EQ(records(beyond).size(), 1U);
+    refuse(replaced(beyond, R"("end_byte": 5}], "ann)", R"("end_byte": 6}], "ann)"), {"byte 6", "has 5"});
+    // Nothing says where such a page ends.
+    EXPECT_EQ(records(replaced(replaced(shorter, R"("start_byte": 3, "end_byte": 5)", R"("e": 5)"),
+                               R"("start_byte": 0, "end_byte": 3)", R"("e": 3)"))
+                  .size(),
+              1U);
+  }
+}
+
+TEST(NaturalQuestionsReader, AnAnnotationMaySayYesBesideSpans) {
+  const test::TemporaryDirectory folder;
+  const auto found = Opened<NaturalQuestionsReader>(folder, replaced(kPage, R"("NONE")", R"("YES")")).records();
+  EXPECT_TRUE(found.at(0).annotations.at(0).has_short_spans());
+  EXPECT_EQ(found.at(0).annotations.at(0).yes_no, PageAnswer::YesNo::kYes);
 }
 
 TEST(WikiHopReader, ReadsCandidatesAndNamesDamage) {
@@ -160,14 +217,16 @@ TEST(WikiHopReader, ReadsCandidatesAndNamesDamage) {
   const test::TemporaryDirectory folder;
   EXPECT_EQ(Opened<WikiHopReader>(folder, concat("[", kHop, "]")).records().at(0).candidates.size(), 2U);
   const auto expect = [&](std::string_view from, std::string_view to, std::initializer_list<std::string_view> words) {
-    std::string broken(kHop);
-    broken.replace(broken.find(from), from.size(), to);
-    test::expect_malformed(Opened<WikiHopReader>(folder, concat("[", kHop, ",\n", broken, "]")), words, 1, 1);
+    const std::string other = replaced(kHop, R"("w")", R"("v")");
+    const std::string broken = replaced(kHop, from, to);
+    test::expect_malformed(Opened<WikiHopReader>(folder, concat("[", other, ",\n", broken, "]")), words, 1, 1);
   };
   expect(R"(["b", "a"])", R"(["b"])", {"line 2", "question 'w'", "'a'", "1 candidates"});
   expect(R"(["b", "a"])", "[]", {"0 candidates"});
   expect(R"(["text"])", "[]", {"document", "'supports'"});
   expect(R"("query")", R"("queries")", {"'query'", "none"});
+  expect(R"(["text"])", R"(["text", 4])", {"strings in the list 'supports'", "number '4'"});
+  expect(R"("w")", R"("v")", {"questions.json' line 2", "question 'v'", "an id that no question before has"});
 }
 
 }  // namespace

@@ -12,9 +12,17 @@ import unittest
 ROOT = pathlib.Path(os.environ.get("WEFT_SOURCE_DIR", pathlib.Path(__file__).resolve().parents[2]))
 sys.path[:0] = [str(ROOT / "examples/science"), str(ROOT / "tests/support")]
 
+import reading  # noqa: E402
 import science  # noqa: E402
 from told_world import ToldWorld, value  # noqa: E402
 
+# How weft cuts words, by its index: SQLite's unicode61 without the marks of letters. What is neither letter nor digit ends a word.
+CUT = {
+    "Non-combustion of COVID-19's plumes": ["non", "combustion", "of", "covid", "19", "s", "plumes"],
+    "naïve_café 2×4 (α‑synuclein/β2)": ["naive", "cafe", "2", "4", "α", "synuclein", "β2"],
+    "cafe\u0301s: \"AND\" OR* -NOT": ["cafes", "and", "or", "not"],
+    " -- ?! ": [],
+}
 THINGS = ("loom", "thread", "shuttle", "carpet", "spindle", "needle", "ribbon", "button", "velvet", "cotton", "basket", "candle")
 
 
@@ -37,6 +45,20 @@ def predictions(words):
     lines = [json.dumps({"type": "yes", "sp": [[claim["context"][0][0], 0]]}) + "\n" for claim in claims]
     pathlib.Path(value(words, "--predictions")).write_text("".join(lines), encoding="utf-8")
     return {}
+
+
+class WordsTest(unittest.TestCase):
+    def test_a_question_is_cut_as_the_index_cuts_it(self):
+        words = reading.Words({"a": "a text"})
+        for question, expected in CUT.items():
+            self.assertEqual(words.words(question), expected, question)
+
+    def test_each_part_of_a_word_is_looked_for(self):
+        words = reading.Words({"joined": "noncombustion", "apart": "combustion, and then non", "near": "a non-combusting stove", "none": "a café"})
+        self.assertEqual(set(words.best("Is it non-combustion?", 4)), {"apart", "near"})
+        self.assertEqual(words.best("which CAFE", 4), ["none"])
+        self.assertEqual(words.best("...", 4), [])
+        self.assertEqual(words.best("nowhere", 4), [])
 
 
 class ReadAtOnceTest(unittest.TestCase):

@@ -48,6 +48,21 @@ TEST(CorpusReader, ReadsTablesRecordsAndWholeFiles) {
                 (directory.path() / "below" / "c.txt").native() + ":2||text.\n");
 }
 
+TEST(CorpusReader, AnIdIsATextOrAWholeNumberAndNoName) {
+  const test::TemporaryDirectory directory;
+  const fs::path file = directory.path() / "a.jsonl";
+  write_file_atomically(file, "{\"name\": \"Bob\", \"id\": null, \"title\": \"\", \"text\": \"one\"}\n");
+  EXPECT_EQ(read_all({file}), file.native() + ":1||one\n");
+  for (const char* id : {"7.5", "\"\"", "true", "[\"a\"]", "123456789012345678901234567890"}) {
+    write_file_atomically(file, std::string("{\"id\": ") + id + ", \"text\": \"one\"}\n");
+    test::expect_error(ErrorKind::kFormat, {"line 1", "'id'"}, [&] { read_all({file}); });
+  }
+  write_file_atomically(file, "{\"title\": [], \"text\": \"one\"}\n");
+  test::expect_error(ErrorKind::kFormat, {"line 1", "'title'", "'[]'"}, [&] { read_all({file}); });
+  write_file_atomically(directory.path() / "b.fa", ">chr1 first\nACGT\n");
+  EXPECT_EQ(read_all({directory.path() / "b.fa"}), "chr1||ACGT\n");
+}
+
 TEST(CorpusReader, LeavesOutTheStoreThatAFolderHas) {
   const test::TemporaryDirectory directory;
   const fs::path store = directory.path() / "a.weft";

@@ -10,7 +10,8 @@ from rouge import rouge, without_model
 from lines import json_lines
 
 CLAIM = "Without a model: the oracle says how far sentences of the text can go, lead and random what is had for nothing."
-FIGURE, BETTER, NEEDS = "rouge1", "larger", ["plos/train.jsonl", "plos/dev.jsonl", "qmsum/train.jsonl", "qmsum/val.jsonl", "scitldr/train.jsonl", "scitldr/dev.jsonl"]
+FIGURE, BETTER, GROUP = "rouge1", "larger", "data"
+NEEDS = ["plos/train.jsonl", "plos/dev.jsonl", "qmsum/train.jsonl", "qmsum/val.jsonl", "scitldr/train.jsonl", "scitldr/dev.jsonl"]
 DATA = {"plos": ("train.jsonl", "dev.jsonl"), "qmsum": ("train.jsonl", "val.jsonl"), "scitldr": ("train.jsonl", "dev.jsonl")}
 METHODS = ("random", "lead", "sumbasic", "lexrank", "lexrank-continuous", "lsa", "oracle")
 MOST_SENTENCES = 50

@@ -2,10 +2,12 @@
 """What Longformer's parts are worth for questions over long articles, as its table of WikiHop has it (Beltagy et al. 2020), in the small.
 
 A RoBERTa of 4 x 128 learns masked words in windows of 512 tokens, becomes a Longformer of 4,096 with windows of 128 and the question global, learns masked
-words a little longer, and learns to answer over stretches of up to 4,096 tokens. Each other row changes one thing. To answer, all rows see as many tokens
-in as many steps, except the one with three times the steps, and are asked the same questions over the same stretches: a model that reads fewer tokens at
-once reads a stretch in several windows. `no projections` and `no global tokens` use the projections of the window for all; the question's place is then
-the first 24 tokens. Left out of the paper's table: full attention at 512 tokens after the conversion, which is RoBERTa's with more projections.
+words a little longer, and learns to answer over stretches of up to 4,096 tokens. Each other row changes one thing, save `no projections, no global
+tokens`, which changes two, and `RoBERTa, 512 tokens`, which changes all: it is the model before the conversion, which reads 512 tokens at once with full
+attention, has no global tokens and no projections for them, and learns no masked words further. To answer, all rows see as many tokens in as many steps,
+except the one with three times the steps, and are asked the same questions over the same stretches: a model that reads fewer tokens at once reads a
+stretch in several windows. `no projections` and `no global tokens` use the projections of the window for all; the question's place is then the first 24
+tokens. Left out of the paper's table: full attention at 512 tokens after the conversion, which is RoBERTa's with more projections.
 """
 import collections
 

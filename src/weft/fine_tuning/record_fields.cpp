@@ -51,7 +51,9 @@ std::vector<std::size_t> columns_like(const std::vector<std::string>& columns, c
       found.push_back(column);
     }
   }
-  require(!found.empty(), file, ": label_field names no column; the columns are ", [&] { return listed(columns); });
+  require(
+      !found.empty(), file, ": no column is called as ", option("label_field"), " says, ",
+      [&] { return listed(patterns); }, " (capitals count); the columns are ", [&] { return listed(columns); });
   return found;
 }
 

@@ -20,10 +20,15 @@ std::vector<double> joint_weights(std::vector<double> weights, std::size_t model
   require(models > 0 && weights.size() == models, where, ": there are ", weights.size(), " weights for ", models,
           " models");
   for (const double weight : weights) {
-    require(std::isfinite(weight) && weight >= 0, where, ": a weight must be at least 0, found ", weight);
+    require(std::isfinite(weight) && weight >= 0, where, ": a weight must be a finite number from 0 on, found ",
+            weight);
+  }
+  const double largest = *std::ranges::max_element(weights);
+  require(largest > 0, where, ": one of the weights must be above 0");
+  for (double& weight : weights) {
+    weight /= largest;  // first, since a sum of large ones is no number
   }
   const double sum = std::accumulate(weights.begin(), weights.end(), 0.0);
-  require(sum > 0, where, ": one of the weights must be above 0");
   for (double& weight : weights) {
     weight /= sum;
   }

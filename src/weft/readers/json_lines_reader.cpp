@@ -4,6 +4,8 @@
 
 #include <utility>
 
+#include "weft/core/quote.h"
+
 namespace weft::readers {
 
 JsonLinesReader::JsonLinesReader(const std::filesystem::path& path, const ReadOptions& options)
@@ -32,11 +34,18 @@ bool JsonLinesReader::read(JsonRecord& record) {
   return true;
 }
 
+std::string found_text(const formats::Json& value) {
+  std::string type = value.type_name();
+  return value.is_structured() || value.is_null()
+             ? type
+             : concat(type, " ", quote(value.dump(-1, ' ', false, formats::Json::error_handler_t::replace)));
+}
+
 std::string string_field(const formats::Json& object, const std::string& name, const std::string& where) {
   const auto found = object.is_object() ? object.find(name) : object.end();
   if (found == object.end() || !found->is_string()) {
     malformed(where, ": expected a string at '", name, "', found ",
-              found == object.end() ? "none" : found->type_name());
+              found == object.end() ? "none" : found_text(*found));
   }
   return found->get<std::string>();
 }
@@ -45,7 +54,7 @@ std::int64_t whole_number_field(const formats::Json& object, const std::string& 
   const auto found = object.is_object() ? object.find(name) : object.end();
   if (found == object.end() || !found->is_number_integer()) {
     malformed(where, ": expected a whole number at '", name, "', found ",
-              found == object.end() ? "none" : found->type_name());
+              found == object.end() ? "none" : found_text(*found));
   }
   if (found->is_number_unsigned() && !std::in_range<std::int64_t>(found->get<std::uint64_t>())) {
     malformed(where, ": expected a whole number below 2^63 at '", name, "', found ", found->dump());

@@ -33,6 +33,9 @@ class JsonLinesReader final : public Reader<JsonRecord> {
 /// The string at `name`. Errors: MalformedRecord that names `where` and the field when it is missing or no string.
 std::string string_field(const formats::Json& object, const std::string& name, const std::string& where);
 
+/// "number '17.0'": what a value is, and the value itself where it is neither a list nor an object, bounded and quoted.
+std::string found_text(const formats::Json& value);
+
 /// The whole number at `name`. Errors: as string_field, also for one that 64 bits with a sign do not hold.
 std::int64_t whole_number_field(const formats::Json& object, const std::string& name, const std::string& where);
 

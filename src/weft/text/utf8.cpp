@@ -24,6 +24,17 @@ std::size_t white_space(std::string_view text) noexcept {
 
 }  // namespace
 
+std::string with_replacements(std::string_view text) {
+  std::string result;
+  result.reserve(text.size());
+  while (!text.empty()) {
+    const std::size_t length = utf8_sequence_length(text);
+    result += length == 0 ? kReplacement : text.substr(0, length);
+    text.remove_prefix(std::max<std::size_t>(length, 1));
+  }
+  return result;
+}
+
 std::size_t valid_utf8_prefix(std::string_view text) noexcept {
   std::size_t position = 0;
   while (position < text.size()) {

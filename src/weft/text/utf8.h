@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 #include <string_view>
 
 #include "weft/core/utf8_sequence.h"
@@ -14,6 +15,9 @@ using weft::utf8_sequence_length;
 
 /// U+FFFD, which stands for bytes that are no character.
 inline constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
+
+/// `text` with U+FFFD for each byte that is no UTF-8.
+std::string with_replacements(std::string_view text);
 
 /// The offset of the first byte that is not valid UTF-8, or text.size().
 std::size_t valid_utf8_prefix(std::string_view text) noexcept;

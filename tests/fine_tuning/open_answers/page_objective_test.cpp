@@ -117,6 +117,20 @@ TEST_F(NaturalPages, AWindowWithoutAWholeAnswerHasNone) {
   EXPECT_GT(train(given).loss, 0.0);
 }
 
+// Two annotators must agree, and the files to learn from have one.
+TEST_F(NaturalPages, QuestionsOfOneAnnotatorAreDoubted) {
+  train(learned(1));
+  std::vector<Json> lines;
+  EXPECT_EQ(measured("nq", (folder_ / "run").string(), pages(), lines).doubt, "");
+  Json alone = page_question(4, "said", span_of(0, 6), Json::array(), "NONE");
+  const Json annotation = alone["annotations"][0];
+  alone["annotations"] = Json::array({annotation});
+  const std::string both =
+      file("both.jsonl", alone.dump() + "\n" + page_question(5, "see", span_of(6, 11), Json::array(), "NO").dump());
+  const std::string doubt = measured("nq", (folder_ / "run").string(), both, lines).doubt;
+  EXPECT_TRUE(doubt.starts_with("1 of 2 questions have fewer than 2 annotators")) << doubt;
+}
+
 TEST_F(NaturalPages, NamesASpanBeyondThePage) {
   Json given = learned(1);
   given["train_data"] = {file("bad.jsonl", page_question(7, "see", span_of(6, 12), Json::array(), "NONE").dump())};

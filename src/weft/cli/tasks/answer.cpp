@@ -255,6 +255,9 @@ void run_answer(const AnswerCommand& command) {
   tasks::AnswerConfig config;
   formats::update_from_json(config, command.given, "weft answer");
   check_answer(command);
+  if (command.given.contains("null_threshold") && !config.handle_impossible_answer) {
+    throw UsageError("--null-threshold is for --handle-impossible-answer, without which there is always an answer");
+  }
   if (!command.store.empty()) {
     run_answer_from_store(command, config);
     return;

@@ -2,7 +2,9 @@
 // `weft summarize`: short texts of long ones, written by a model, or made of their own sentences.
 #include "weft/tasks/sequences/summarize.h"
 
+#include <initializer_list>
 #include <memory>
+#include <string>
 
 #include "weft/cli/commands/tensor_commands.h"
 #include "weft/cli/front/failure.h"
@@ -10,6 +12,8 @@
 #include "weft/cli/front/help.h"
 #include "weft/cli/front/model_argument.h"
 #include "weft/cli/tasks/sequence_command.h"
+#include "weft/core/error.h"
+#include "weft/core/system/option_name.h"
 #include "weft/tasks/extractive/extract.h"
 #include "weft/tasks/parameters/writing.h"
 
@@ -29,12 +33,40 @@ struct SummarizeCommand {
   std::string reference_field;
 };
 
+void refuse_flags(const formats::Json& given, const std::string& why) {
+  if (!given.empty()) {
+    throw UsageError(concat(flag_name(given.begin().key()), " ", why));
+  }
+}
+
+// What says how a model writes.
+void refuse_flags_of_models(const SummarizeCommand& command) {
+  const std::string why = "is for models, and --method has none";
+  formats::Json given = command.given;
+  given.erase("document");
+  const TaskFlags& task = command.flags.task;
+  for (const formats::Json* flags : std::initializer_list<const formats::Json*>{&given, &task.run, &task.encoder.given,
+                                                                                &command.flags.generation.given}) {
+    refuse_flags(*flags, why);
+  }
+  if (command.flags.generation.print_settings) {
+    throw UsageError("--print-settings " + why);
+  }
+  if (task.encoder.machine.device != "cpu") {
+    throw UsageError("--device " + why);
+  }
+}
+
 // Sentences of the texts themselves; no model is opened.
 void run_extract(SummarizeCommand command, const tasks::ExtractConfig& config, bool whole) {
   SequenceFlags& flags = command.flags;
   if (!flags.task.directory.empty()) {
     throw UsageError("--method takes sentences of the text, and no model",
                      "give texts by --file or standard input, or leave out --method");
+  }
+  refuse_flags_of_models(command);
+  if (config.method != "random" && command.extract_given.contains("random_seed")) {
+    throw UsageError("--random-seed is for --method random");
   }
   if ((config.method == "oracle") != !command.reference_field.empty()) {
     throw UsageError("--method oracle and --reference-field are for each other");
@@ -57,6 +89,10 @@ void run_summarize(const SummarizeCommand& command) {
     run_extract(command, extract, config.document);
     return;
   }
+  refuse_flags(command.extract_given, "is for --method");
+  if (!command.reference_field.empty()) {
+    throw UsageError("--reference-field is for --method oracle");
+  }
   if (command.flags.task.directory.empty()) {
     throw UsageError("weft summarize: DIR is required", "give a model directory, or --method");
   }
@@ -76,7 +112,8 @@ void run_summarize(const SummarizeCommand& command) {
 void add_summarize(CLI::App& parent) {
   auto command = std::make_shared<SummarizeCommand>();
   CLI::App& app = add_command(parent, "summarize", kSummarizeExamples);
-  add_model_argument(app, "DIR", command->flags.task.directory, "model directory; none with --method");
+  add_model_argument(app, "DIR", command->flags.task.directory,
+                     "model directory; none with --method, which reads --file or standard input");
   add_text_arguments(app, command->flags.source, false);
   add_fields<tasks::SummarizeConfig>(app, {.title = "Options"}, command->given);
   add_fields<tasks::ExtractConfig>(app, {.title = "Without a model"}, command->extract_given);

@@ -38,6 +38,11 @@ void join_writers(const TranslateCommand& command, const tasks::JointWritingConf
   if (joint.with.empty() && !joint.model_weights.empty()) {
     throw UsageError("--model-weights are of several models, and --with names none");
   }
+  if (!joint.model_weights.empty() && joint.model_weights.size() != joint.with.size() + 1) {
+    throw UsageError(concat("--model-weights: expected ", joint.with.size() + 1,
+                            " numbers, one for DIR and one for each ", "model of --with, found ",
+                            joint.model_weights.size()));
+  }
   if (joint.with.empty() && command.joint.contains("mean")) {
     throw UsageError("--mean is of several models, and --with names none");
   }

@@ -32,6 +32,8 @@ void add_members(const std::string& member, const std::string& group, const Labe
           " or matches it; the labels are ", [&] { return quoted_list(names, 10); });
 }
 
+std::string shown(const Json& value) { return quote(value.dump(-1, ' ', true, Json::error_handler_t::replace), 60); }
+
 }  // namespace
 
 Json read_label_groups(const std::string& file) {
@@ -42,10 +44,15 @@ Json read_label_groups(const std::string& file) {
   const auto is_list = [](const Json& labels) {
     return labels.is_array() && std::all_of(labels.begin(), labels.end(), [](const Json& l) { return l.is_string(); });
   };
-  if (!groups.is_object() || !std::all_of(groups.begin(), groups.end(), is_list)) {
-    fail(ErrorKind::kFormat, quote(file, 4096), ": expected an object {NAME: [LABEL, ...]}");
+  if (!groups.is_object() || groups.empty()) {
+    fail(ErrorKind::kFormat, quote(file, 4096), ": expected an object {NAME: [LABEL, ...]} with a group, found ",
+         shown(groups));
   }
   for (const auto& [name, members] : groups.items()) {
+    if (!is_list(members)) {
+      fail(ErrorKind::kFormat, quote(file, 4096), ": group ", quote(name), ": expected a list of labels, found ",
+           shown(members));
+    }
     if (name.empty() || name == "median" || name.starts_with("median_")) {
       fail(ErrorKind::kFormat, quote(file, 4096), ": a group cannot be called ", quote(name),
            ": roc_auc_NAME would be the name of another figure");

@@ -321,12 +321,16 @@ std::vector<metrics::PagePrediction> PageObjective::find_answers(Kept kept) cons
   return all;
 }
 
-Json PageObjective::figures(Kept kept) const {
-  const std::vector<metrics::PagePrediction> answers = find_answers(kept);
+metrics::NaturalQuestionsScorer PageObjective::scored(const std::vector<metrics::PagePrediction>& answers) const {
   metrics::NaturalQuestionsScorer scorer;
   for (std::size_t i = 0; i < answers.size(); ++i) {
     scorer.add(answers[i], questions_[i].question.annotations);
   }
+  return scorer;
+}
+
+Json PageObjective::figures(Kept kept) const {
+  const metrics::NaturalQuestionsScorer scorer = scored(find_answers(kept));
   const metrics::ThresholdPoint long_point = scorer.long_answers().best;
   const metrics::ThresholdPoint short_point = scorer.short_answers().best;
   return {
@@ -339,9 +343,10 @@ Findings PageObjective::findings(Kept kept) const {
   const bool none = std::all_of(answers.begin(), answers.end(),
                                 [](const metrics::PagePrediction& one) { return one.answer.long_answer.none(); });
   Findings found;
+  found.doubt = scored(answers).remark();
   if (none && !answers.empty()) {
-    found.doubt = concat("no window shows a candidate of the ", answers.size(), " held-out questions whole; give ",
-                         "longer windows");
+    found.doubt += concat(found.doubt.empty() ? "" : "; ", "no window shows a candidate of the ", answers.size(),
+                          " held-out questions whole; give longer windows");
   }
   return found;
 }

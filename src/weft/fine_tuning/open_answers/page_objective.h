@@ -24,6 +24,7 @@ namespace weft::fine_tuning {
 /// the surest span in the best candidate there, of at most max_answer_length words, or yes or no where these are surer
 /// than a short one. Data are the lines of Natural Questions. Figures are those of its program at the best threshold:
 /// long_f1, long_precision, long_recall, short_f1, short_precision, short_recall.
+/// A question with fewer than two annotators has no answer there, which findings() doubt.
 class PageObjective final : public Objective {
  public:
   /// Errors: kArgument for class weights and label smoothing.
@@ -80,6 +81,7 @@ class PageObjective final : public Objective {
   void add_question(Split split, readers::NaturalQuestion question, const std::string& file, ReadSummary& summary);
   metrics::PagePrediction prediction_of(const HeldOut& held_out, Kept numbers) const;
   std::vector<metrics::PagePrediction> find_answers(Kept kept) const;
+  metrics::NaturalQuestionsScorer scored(const std::vector<metrics::PagePrediction>& answers) const;
 
   std::vector<Target> targets_;
   StoredParts parts_;                           // of held-out rows

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "weft/core/error.h"
 #include "weft/metrics/open_answers/word_overlap.h"
@@ -77,11 +78,12 @@ bool has_short_answer(std::span<const PageAnswer> annotations) noexcept {
 }
 
 void NaturalQuestionsScorer::add(const PagePrediction& prediction, std::span<const PageAnswer> annotations) {
-  require(!std::isnan(prediction.long_score) && !std::isnan(prediction.short_score),
-          "the score of an answer must be a number, found NaN");
+  require(std::isfinite(prediction.long_score) && std::isfinite(prediction.short_score),
+          "the scores of answers must be finite, found ", prediction.long_score, " and ", prediction.short_score);
   const PageAnswer& answer = prediction.answer;
   require(answer.yes_no == PageAnswer::YesNo::kNone || !answer.has_short_spans(),
           "a prediction is yes, no or short spans, found both");
+  undecided_ += std::ssize(annotations) < kAgreeing ? 1 : 0;
   const bool long_truth = has_long_answer(annotations);
   const bool long_predicted = !answer.long_answer.none();
   long_.push_back({prediction.long_score, long_truth, long_predicted,
@@ -114,6 +116,12 @@ PageFigures NaturalQuestionsScorer::figures_of(std::vector<Outcome> outcomes) {
   }
   figures.all.threshold = 0.0;
   return figures;
+}
+
+std::string NaturalQuestionsScorer::remark() const {
+  return undecided_ == 0 ? std::string()
+                         : concat(undecided_, " of ", questions(), " questions have fewer than ", kAgreeing,
+                                  " annotators, and count as questions without an answer, whatever is predicted");
 }
 
 PageFigures NaturalQuestionsScorer::long_answers() const { return figures_of(long_); }

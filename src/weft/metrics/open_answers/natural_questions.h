@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "weft/readers/open_answers/natural_questions_reader.h"
@@ -44,12 +45,14 @@ bool has_short_answer(std::span<const readers::PageAnswer> annotations) noexcept
 /// One question after another, in any order.
 class NaturalQuestionsScorer {
  public:
-  /// Errors: kArgument for a score that is NaN, and for yes or no beside short spans.
+  /// Errors: kArgument for a score that is not finite, and for yes or no beside short spans.
   void add(const PagePrediction& prediction, std::span<const readers::PageAnswer> annotations);
   /// Errors: kArgument without a question.
   PageFigures long_answers() const;
   PageFigures short_answers() const;
   std::int64_t questions() const noexcept { return static_cast<std::int64_t>(long_.size()); }
+  /// How many questions have too few annotators to have an answer, a sentence; empty where all have enough.
+  std::string remark() const;
 
  private:
   struct Outcome {
@@ -62,6 +65,7 @@ class NaturalQuestionsScorer {
 
   std::vector<Outcome> long_;
   std::vector<Outcome> short_;
+  std::int64_t undecided_ = 0;  // questions with too few annotators
 };
 
 }  // namespace weft::metrics

@@ -11,6 +11,8 @@
 
 #include "weft/core/error.h"
 #include "weft/core/joined.h"
+#include "weft/core/system/option_name.h"
+#include "weft/core/system/usage_error.h"
 #include "weft/metrics/translation/bleu_words.h"
 #include "weft/metrics/translation/code_points.h"
 #include "weft/metrics/translation/gram_counts.h"
@@ -137,7 +139,17 @@ std::string BleuScore::verbose() const {
                  static_cast<long long>(hypothesis_length), static_cast<long long>(reference_length));
 }
 
-BleuScorer::BleuScorer(const BleuOptions& options) : options_(options) { check_fields(options_, "BLEU"); }
+BleuScorer::BleuScorer(const BleuOptions& options) : options_(options) {
+  check_fields(options_, "BLEU");
+  const double value = options.smoothing_value;
+  if (value != -1 && value < 0) {
+    throw UsageError(concat("BLEU: ", option("smoothing_value"), " must be -1, or at least 0, found ", value));
+  }
+  if (value != -1 && options.smoothing != "floor" && options.smoothing != "add-k") {
+    throw UsageError(
+        concat("BLEU: ", option("smoothing_value"), " is for smoothing by floor and add-k, found ", options.smoothing));
+  }
+}
 
 void BleuScorer::add(std::string_view hypothesis, std::span<const std::string> references) {
   require(!references.empty(), "BLEU needs a reference for every sentence, found none");

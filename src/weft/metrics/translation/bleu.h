@@ -34,7 +34,7 @@ struct BleuOptions {
                 "what stands for orders without a match: half of the one before it, a "
                 "floor, a count added to all orders above the first, or nothing"}
               .one_of({"exp", "floor", "add-k", "none"}));
-    visit(Field{"smoothing_value", &C::smoothing_value, "the floor, or the count; -1 for 0.1 and 1"}.at_least(-1));
+    visit(Field{"smoothing_value", &C::smoothing_value, "the floor, or the count; -1 for 0.1 and 1"}.range(-1, 1e9));
     visit(Field{"max_order", &C::max_order, "longest n-gram, in words"}.range(1, 64));
     visit(Field{"effective_order", &C::effective_order,
                 "leave out orders that the text is too short for; for single sentences"});
@@ -57,7 +57,7 @@ struct BleuScore {
 /// Keeps a few numbers a sentence.
 class BleuScorer {
  public:
-  /// Errors: kArgument for options out of range.
+  /// Errors: kArgument for options out of range, and a smoothing value where nothing takes one.
   explicit BleuScorer(const BleuOptions& options);
 
   /// A sentence and its references, at least one. Errors: kArgument without a reference; text that is not UTF-8 where

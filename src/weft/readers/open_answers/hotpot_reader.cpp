@@ -86,6 +86,7 @@ bool HotpotReader::read(HotpotQuestion& question) {
       check_fact(fact, question.paragraphs, where);
     }
   }
+  ids_.add(question.id, where);
   return true;
 }
 

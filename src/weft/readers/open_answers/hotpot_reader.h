@@ -42,7 +42,8 @@ struct HotpotQuestion {
 SupportingFact supporting_fact(const formats::Json& json, const std::string& where);
 
 /// Questions of a file, a JSON array (plain or gzip), in its order. Malformed: a question that lacks `_id`, `answer` or
-/// `supporting_facts`; under kWhole also one without `question` or paragraphs, and a fact that names no sentence.
+/// `supporting_facts`, or whose id a question before has; under kWhole also one without `question` or paragraphs, and a
+/// fact that names no sentence.
 class HotpotReader final : public Reader<HotpotQuestion> {
  public:
   explicit HotpotReader(const std::filesystem::path& path, const ReadOptions& options = {},
@@ -55,6 +56,7 @@ class HotpotReader final : public Reader<HotpotQuestion> {
   std::string name_;
   JsonDocumentReader records_;
   QuestionPart part_;
+  QuestionIds ids_;
 };
 
 }  // namespace weft::readers

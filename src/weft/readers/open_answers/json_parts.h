@@ -3,6 +3,7 @@
 // record is read.
 #pragma once
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,16 @@ namespace weft::readers {
 enum class QuestionPart {
   kGold,  ///< what an evaluation compares with; documents are neither read nor checked
   kWhole  ///< documents too, and answers must be found in them where the format says so
+};
+
+/// The questions of a file so far, by their ids: a prediction names a question by its id alone.
+class QuestionIds {
+ public:
+  /// Errors: MalformedRecord that names `where` and `id` where a question before has that id.
+  void add(const std::string& id, const std::string& where);
+
+ private:
+  std::set<std::string> ids_;
 };
 
 /// The list at `name`. Errors: MalformedRecord that names `where` and the member when it is missing or no list.

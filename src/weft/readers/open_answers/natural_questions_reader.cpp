@@ -3,6 +3,7 @@
 #include "weft/readers/open_answers/natural_questions_reader.h"
 
 #include <algorithm>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -55,6 +56,24 @@ std::vector<PageToken> page_tokens(const Json& json, const std::string& where) {
   return tokens;
 }
 
+// Where the page ends.
+struct PageEnds {
+  std::size_t tokens = 0;
+  std::optional<std::int64_t> bytes;  // nothing in the simplified form
+};
+
+// Spans count bytes of `document_html` in UTF-8, where tokens lie too. Files that people made smaller may lack either,
+// or have it empty.
+std::optional<std::int64_t> page_bytes(const Json& json, const std::string& where) {
+  std::int64_t end = std::ssize(optional_string(json, "document_html", where));
+  if (json.contains("document_tokens")) {
+    for (const Json& token : list_field(json, "document_tokens", where)) {
+      end = std::max(end, token.contains("end_byte") ? whole_number_field(token, "end_byte", where) : 0);
+    }
+  }
+  return end > 0 ? std::optional(end) : std::nullopt;
+}
+
 std::vector<PageSpan> long_candidates(const Json& json, const std::string& where) {
   const Json& list = list_field(json, "long_answer_candidates", where);
   std::vector<PageSpan> candidates;
@@ -77,20 +96,23 @@ PageAnswer page_answer(const Json& json, const std::string& where) {
   return result;
 }
 
-void check_within(const PageSpan& span, std::size_t tokens, const std::string& where) {
-  if (span.has_tokens() && std::cmp_greater(span.end_token, tokens)) {
-    malformed(where, ": a span ends at token ", span.end_token, ", and the page has ", tokens);
+void check_within(const PageSpan& span, const PageEnds& page, const std::string& where) {
+  if (span.has_tokens() && std::cmp_greater(span.end_token, page.tokens)) {
+    malformed(where, ": a span ends at token ", span.end_token, ", and the page has ", page.tokens);
+  }
+  if (page.bytes && span.end_byte > *page.bytes) {
+    malformed(where, ": a span ends at byte ", span.end_byte, ", and the page has ", *page.bytes);
   }
 }
 
-void check_spans(const NaturalQuestion& question, const std::string& where) {
+void check_spans(const NaturalQuestion& question, const PageEnds& page, const std::string& where) {
   for (const PageSpan& candidate : question.candidates) {
-    check_within(candidate, question.tokens.size(), where);
+    check_within(candidate, page, where);
   }
   for (const PageAnswer& annotation : question.annotations) {
-    check_within(annotation.long_answer, question.tokens.size(), where);
+    check_within(annotation.long_answer, page, where);
     for (const PageSpan& span : annotation.short_answers) {
-      check_within(span, question.tokens.size(), where);
+      check_within(span, page, where);
     }
   }
 }
@@ -150,8 +172,9 @@ bool NaturalQuestionsReader::read(NaturalQuestion& question) {
     question.question = string_field(record.object, "question_text", where);
     question.tokens = page_tokens(record.object, where);
     question.candidates = long_candidates(record.object, where);
-    check_spans(question, where);
+    check_spans(question, {question.tokens.size(), page_bytes(record.object, where)}, where);
   }
+  ids_.add(concat(question.id), where);
   return true;
 }
 

@@ -62,8 +62,10 @@ PageSpan page_span(const formats::Json& json, const std::string& where);
 PageAnswer::YesNo yes_no_field(const formats::Json& json, const std::string& name, const std::string& where);
 
 /// Questions of a file of JSON lines (plain or gzip), in the full form (`document_tokens`) or the simplified one
-/// (`document_text`, tokens between blanks). Malformed: a question that lacks `example_id` or annotations, spans as
-/// page_span; under kWhole also one without text, and a span or candidate beyond it.
+/// (`document_text`, tokens between blanks). Malformed: a question that lacks `example_id` or annotations, or whose id
+/// a question before has, spans as page_span; under kWhole also one without text, and a span or candidate beyond it, by
+/// tokens, or by bytes where the file says how many the page has. An annotation may say yes or no beside short spans:
+/// the official program refuses that of predictions alone.
 class NaturalQuestionsReader final : public Reader<NaturalQuestion> {
  public:
   explicit NaturalQuestionsReader(const std::filesystem::path& path, const ReadOptions& options = {},
@@ -76,6 +78,7 @@ class NaturalQuestionsReader final : public Reader<NaturalQuestion> {
   std::string name_;
   JsonLinesReader records_;
   QuestionPart part_;
+  QuestionIds ids_;
 };
 
 }  // namespace weft::readers

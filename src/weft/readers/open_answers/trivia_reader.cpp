@@ -126,6 +126,7 @@ class TriviaReader::Parser {
         malformed(where, ": expected a document in 'EntityPages' or 'SearchResults', found none");
       }
     }
+    ids_.add(question.id, where);
   }
 
   void read_answer(const Json& json, const std::string& where, TriviaQuestion& question) const {
@@ -150,6 +151,7 @@ class TriviaReader::Parser {
   bool seen_data_ = false;
   std::string domain_;
   std::optional<bool> verified_;
+  QuestionIds ids_;
 };
 
 TriviaReader::TriviaReader(const std::filesystem::path& path, const ReadOptions& options, QuestionPart part)

@@ -36,8 +36,8 @@ struct TriviaQuestion {
 
 /// Questions of a file (plain or gzip), in its order. Malformed: a question that lacks `QuestionId` or `Answer`, a page
 /// without `Filename` or with one that leads out of its folder, and no name at all in `NormalizedAliases` and
-/// `HumanAnswers`; under kWhole also one without `Question` or without pages. What the file says of itself is known
-/// once next() has returned false.
+/// `HumanAnswers`, an id that a question before has; under kWhole also one without `Question` or without pages. What
+/// the file says of itself is known once next() has returned false.
 class TriviaReader final : public Reader<TriviaQuestion> {
  public:
   explicit TriviaReader(const std::filesystem::path& path, const ReadOptions& options = {},

@@ -35,6 +35,7 @@ bool WikiHopReader::read(WikiHopQuestion& question) {
       malformed(where, ": expected at least one document in 'supports', found none");
     }
   }
+  ids_.add(question.id, where);
   return true;
 }
 

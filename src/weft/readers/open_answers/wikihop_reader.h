@@ -21,7 +21,8 @@ struct WikiHopQuestion {
 };
 
 /// Questions of a file, a JSON array (plain or gzip), in its order. Malformed: a question that lacks `id`, `answer` or
-/// `candidates`, an answer that is no candidate; under kWhole also one without `query` or documents (`supports`).
+/// `candidates`, an answer that is no candidate, an id that a question before has; under kWhole also one without
+/// `query` or documents (`supports`).
 class WikiHopReader final : public Reader<WikiHopQuestion> {
  public:
   explicit WikiHopReader(const std::filesystem::path& path, const ReadOptions& options = {},
@@ -34,6 +35,7 @@ class WikiHopReader final : public Reader<WikiHopQuestion> {
   std::string name_;
   JsonDocumentReader records_;
   QuestionPart part_;
+  QuestionIds ids_;
 };
 
 }  // namespace weft::readers

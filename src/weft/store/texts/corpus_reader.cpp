@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -23,33 +24,30 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::array<std::string_view, 6> kIdFields = {"_id", "id", "doc_id", "docid", "pid", "name"};
+constexpr std::array<std::string_view, 5> kIdFields = {"_id", "id", "doc_id", "docid", "pid"};
+constexpr std::array<std::string_view, 1> kFastaId = {"name"};
+constexpr std::array<std::string_view, 1> kTitle = {"title"};
 constexpr std::array<std::string_view, 2> kBeirCorpora = {"corpus.jsonl", "corpus.jsonl.gz"};
 constexpr std::array<std::string_view, 2> kBeirQueries = {"queries.jsonl", "queries.jsonl.gz"};
 
-// The value of an id's field; empty where it is none.
-std::string id_text(const formats::Json& value) {
-  if (value.is_string()) {
-    return value.get<std::string>();
-  }
-  return value.is_number_integer() ? value.dump() : std::string();
-}
-
-std::string id_of(const formats::Json& fields) {
-  for (const std::string_view& name : kIdFields) {
-    if (const auto found = fields.find(readers::usual_field(fields, {&name, 1})); found != fields.end()) {
-      if (std::string id = id_text(*found); !id.empty()) {
-        return id;
-      }
+// The first of `names` that the record has, as text; empty where it has none of them, or null. Errors: MalformedRecord.
+std::string field_text(const formats::Json& fields, std::span<const std::string_view> names, const std::string& where,
+                       bool may_be_empty) {
+  for (const std::string_view& name : names) {
+    const auto found = fields.find(readers::usual_field(fields, {&name, 1}));
+    if (found == fields.end() || found->is_null()) {
+      continue;
     }
+    if (found->is_string() && (may_be_empty || !found->get_ref<const std::string&>().empty())) {
+      return found->get<std::string>();
+    }
+    if (!found->is_number_integer()) {
+      readers::malformed(where, ": expected a text or a whole number at ", quote(found.key()), ", found ",
+                         quote(found->dump(-1, ' ', true, formats::Json::error_handler_t::replace), 60));
+    }
+    return found->dump();
   }
   return {};
-}
-
-std::string title_of(const formats::Json& fields) {
-  constexpr std::array<std::string_view, 1> kTitle = {"title"};
-  const auto found = fields.find(readers::usual_field(fields, kTitle));
-  return found != fields.end() && found->is_string() ? found->get<std::string>() : std::string();
 }
 
 // What a file is to be read as; "text" for one text.
@@ -142,6 +140,7 @@ bool CorpusReader::open_next() {
 void CorpusReader::open(const Source& source) {
   readers::ByteSource bytes(source.file);
   const std::string format = corpus_format(bytes, options_);
+  format_ = format;
   if (format == "squad" || format == "conll") {
     throw Error(ErrorKind::kUnsupported, concat(bytes.name(), ": is ", format, ", whose records are no texts with ids"),
                 concat(option("format"), " lines reads each line as a text"));
@@ -161,8 +160,10 @@ void CorpusReader::take(readers::InputText& record, CorpusText& text) const {
   readers::check_utf8(record.first, record.where);
   text = {.id = {}, .title = {}, .text = std::move(record.first), .where = std::move(record.where)};
   if (record.fields.is_object()) {
-    text.id = id_of(record.fields);
-    text.title = title_of(record.fields);
+    const bool is_fasta = format_ == "fasta";
+    text.id = is_fasta ? field_text(record.fields, kFastaId, text.where, true)
+                       : field_text(record.fields, kIdFields, text.where, false);
+    text.title = field_text(record.fields, kTitle, text.where, true);
   }
   if (text.id.empty()) {
     text.id = concat(sources_[next_ - 1].id, ':', number_);

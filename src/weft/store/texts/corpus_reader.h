@@ -54,6 +54,7 @@ class CorpusReader {
   CorpusOptions options_;
   std::vector<Source> sources_;
   std::size_t next_ = 0;
+  std::string format_;                          // of the file that is open
   std::int64_t number_ = 0;                     // of the record in its file
   std::optional<readers::InputTexts> records_;  // of the file that is open
   std::optional<CorpusText> whole_;             // the file that is open, where it is a text

@@ -11,8 +11,8 @@
 #include "weft/core/random.h"
 #include "weft/metrics/summary/rouge.h"
 #include "weft/metrics/translation/code_points.h"
-#include "weft/readers/text_source.h"
 #include "weft/tasks/extractive/rankings.h"
+#include "weft/text/utf8.h"
 
 namespace weft::tasks {
 namespace {
@@ -111,8 +111,9 @@ SentenceOrder within_limits(const SentenceOrder& order, const SentenceTerms& ter
   return chosen;
 }
 
-TaskResult extract_one(const Document& document, const ExtractConfig& config) {
-  readers::check_utf8(document.first, document.name);
+TaskResult extract_one(const Document& given, const ExtractConfig& config) {
+  Document document = given;
+  document.first = text::with_replacements(given.first);
   const SentenceTerms terms = sentence_terms(document.first);
   require(terms.terms > 0, document.name, ": a summary needs a text with words, found none");
   const SentenceOrder chosen = within_limits(order_by_method(terms, document, config), terms, document.first, config);

@@ -37,8 +37,8 @@ struct ExtractConfig {
 /// between, and their numbers from 0. The method takes one after another; the first that would go beyond a limit ends
 /// the summary. `oracle` takes, each time, the sentence that adds most to the sum of ROUGE-1's and ROUGE-2's F against
 /// the document's second text, until none adds anything. Metadata: {"sentences"}, how many the text has. Errors:
-/// naming the document, kFormat for text that is not UTF-8, kArgument for one without a sentence, or without a
-/// reference for `oracle`; those of the method.
+/// naming the document, kArgument for one without a sentence, or without a reference for `oracle`; those of the method.
+/// A byte that is no UTF-8 is read as U+FFFD, as by models.
 std::vector<TaskResult> extract(std::span<const Document> documents, const ExtractConfig& config);
 
 }  // namespace weft::tasks

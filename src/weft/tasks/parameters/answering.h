@@ -22,8 +22,10 @@ struct AnswerConfig {
     visit(Field{"max_answer_len", &C::max_answer_len, "longest answer, in tokens"}.range(1, 1 << 20));
     visit(Field{"handle_impossible_answer", &C::handle_impossible_answer,
                 "allow 'no answer', printed as an empty text, to be the answer"});
-    visit(Field{"null_threshold", &C::null_threshold,
-                "where 'no answer' may be the answer: how much larger its logit must be than that of the best one"});
+    visit(
+        Field{"null_threshold", &C::null_threshold,
+              "with --handle-impossible-answer: how much larger the logit of 'no answer' must be than that of the best "
+              "one"});
   }
 };
 

@@ -52,7 +52,8 @@ class ModelWriter final : public Writer {
   }
 
   void write_with(JointModels joint) {
-    joint.weights = generation::joint_weights(std::move(joint.weights), 1 + joint.others.size(), "models that write");
+    joint.weights =
+        generation::joint_weights(std::move(joint.weights), 1 + joint.others.size(), concat(option("model_weights")));
     joint_ = std::move(joint);
   }
   void constrain(generation::Processor constraint) { constraint_ = std::move(constraint); }
@@ -205,6 +206,7 @@ generation::GenerationConfig with_length(generation::GenerationConfig settings,
 
 void write_by(SequenceModel& model, const generation::GenerationConfig& settings) {
   const std::int64_t start = generation::start_token(settings, model.name);
+  model.alternatives = settings.num_return_sequences;
   model.writer = make_writer(writing_model(*model.writer).model, settings, start,
                              stops_of(model, settings.stop_strings), model.products);
 }
@@ -215,6 +217,7 @@ SequenceModel open_sequence_model(const checkpoint::OpenedModel& directory, cons
   const std::int64_t start = generation::start_token(options.generation, quote(directory.path().native(), 4096));
   SequenceModel model = describe_sequence_model(directory, options.max_length);
   model.products = options.products;
+  model.alternatives = options.generation.num_return_sequences;
   generation::StopRule stops = stops_of(model, options.generation.stop_strings);
   model.writer = make_writer(checkpoint::load_encoder_decoder(directory, options.load), options.generation, start,
                              std::move(stops), options.products);

@@ -149,7 +149,8 @@ class Translation {
   }
 
   TaskResult result_of(const Assignment& task, std::span<const Writing> written) const {
-    std::size_t alternatives = 1;
+    // A text without a sentence is its own translation, as often as others have one.
+    std::size_t alternatives = written.empty() ? static_cast<std::size_t>(model_.alternatives) : 1;
     std::int64_t incomplete = 0;
     for (const Writing& found : written) {
       require(!found.texts.empty(), model_.name, ": the search found no text");

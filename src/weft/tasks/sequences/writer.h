@@ -75,6 +75,7 @@ struct SequenceModel {
   std::string target_language = {};
   std::string products = "float32";  ///< what float32 weights are multiplied in: float32 or bfloat16
   bool right_to_left = false;        ///< ids are written from the last to the first
+  std::int64_t alternatives = 1;     ///< texts that are written for each source
 };
 
 /// A text as the model's encoder reads it. Errors: those of the tokeniser with `name` before them; kFormat naming the

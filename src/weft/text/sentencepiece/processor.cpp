@@ -72,11 +72,7 @@ class Decoder {
 
   // Bytes that together are characters, and U+FFFD for each one that is part of none.
   void write_bytes() {
-    for (std::string_view rest = bytes_; !rest.empty();) {
-      const std::size_t length = utf8_sequence_length(rest);
-      text_ += length == 0 ? kReplacement : rest.substr(0, length);
-      rest.remove_prefix(length == 0 ? 1 : length);
-    }
+    text_ += with_replacements(bytes_);
     bytes_.clear();
   }
 

@@ -7,6 +7,7 @@
 #include <iostream>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "weft/cli/front/data/found.h"
@@ -16,6 +17,8 @@
 #include "weft/cli/front/output.h"
 #include "weft/core/error.h"
 #include "weft/core/files.h"
+#include "weft/core/log.h"
+#include "weft/core/quote.h"
 #include "weft/core/random.h"
 #include "weft/readers/byte_source.h"
 #include "weft/readers/input/file_kind.h"
@@ -66,6 +69,17 @@ void refuse_records(readers::ByteSource& bytes) {
   }
 }
 
+// Between blanks.
+bool has_word(std::string_view line, std::string_view word) {
+  for (std::size_t at = line.find(word); at != std::string_view::npos; at = line.find(word, at + 1)) {
+    const std::size_t end = at + word.size();
+    if ((at == 0 || line[at - 1] == ' ') && (end == line.size() || line[end] == ' ')) {
+      return true;
+    }
+  }
+  return false;
+}
+
 void write_noise(const NoiseCommand& command) {
   NoiseConfig config;
   formats::update_from_json(config, command.given, "weft data noise");
@@ -85,14 +99,21 @@ void write_noise(const NoiseCommand& command) {
   AtomicFile out(config.out);
   std::string line;
   std::int64_t count = 0;
+  std::int64_t with_filler = 0;
   for (; lines.next_line(line); ++count) {
     lines.begin_record();
     readers::check_utf8(line, lines.where());
+    with_filler += has_word(line, config.filler) ? 1 : 0;
     text::NoiseDraws draws(random_bits(static_cast<std::uint64_t>(config.seed), static_cast<std::uint64_t>(count)));
     out.write(text::noised_words(line, noise, draws) + "\n");
   }
   require_found(count, {command.file}, "text");
   out.commit();
+  if (with_filler > 0) {
+    log_warning(quote(command.file, 4096), ": the word ", quote(config.filler),
+                " stands in lines of the file already, ", "so that nobody can tell it from the filler: ", with_filler,
+                " of ", count, "; --filler names another");
+  }
   if (command.json) {
     print_json({{"lines", count}});
   } else {

@@ -14,7 +14,10 @@
 #include "weft/cli/front/field_flags.h"
 #include "weft/cli/front/help.h"
 #include "weft/cli/front/output.h"
+#include "weft/cli/front/words/overwritten_input.h"
+#include "weft/core/error.h"
 #include "weft/core/files.h"
+#include "weft/core/quote.h"
 #include "weft/core/work/watched_progress.h"
 #include "weft/readers/file_list.h"
 #include "weft/readers/trees/linear_tree.h"
@@ -60,6 +63,10 @@ struct TreesOptions {
 };
 
 struct TreeFiles {
+  static std::vector<std::filesystem::path> names(const std::string& name) {
+    return {name + ".words", name + ".trees", name + ".align", name + ".gold", name + ".right"};
+  }
+
   explicit TreeFiles(const std::string& name)
       : words(name + ".words"),
         trees(name + ".trees"),
@@ -80,13 +87,23 @@ struct TreeFiles {
   AtomicFile right;
 };
 
+// A reader of trees ends a label at blanks and brackets.
+void check_label(const std::string& label, const std::string& flag) {
+  if (label.empty() || label.find_first_of(" \t\r\n\v\f()") != std::string::npos) {
+    throw UsageError(concat(flag, ": a label is a word without blanks and brackets, found ", quote(label)));
+  }
+}
+
 void write_trees(const TreesOptions& options) {
   TreesConfig config;
   formats::update_from_json(config, options.given, "weft data trees");
   if (config.out.empty()) {
     throw UsageError("weft data trees needs --out NAME");
   }
+  check_label(config.root_label, "--root-label");
+  check_label(config.inner_label, "--inner-label");
   const std::vector<std::filesystem::path> files = readers::list_files(options.paths);
+  refuse_overwritten_input(TreeFiles::names(config.out), files, "--out");
   const auto leaves = config.leaves == "words" ? readers::TreeLeaves::kWords : readers::TreeLeaves::kMarks;
   TreeFiles out(config.out);
   std::optional<BusyBar> bar("reading trees");
@@ -131,6 +148,7 @@ void add_data_trees(CLI::App& data) {
       add_command(data, "trees", "bracketed trees as texts to learn from and to score", std::string(kTreesExamples));
   app.add_option("PATHS", options->paths, "files of bracketed trees and folders, plain or gzip")->required();
   add_fields<TreesConfig>(app, {.title = "Options"}, options->given);
+  app.get_option("--out")->option_text("NAME");
   add_json_flag(app, options->json);
   app.callback([options] { write_trees(*options); });
 }

@@ -115,10 +115,20 @@ double score_field(const Json& json, const char* name, const std::string& where)
          found == json.end() ? "none" : found->type_name());
   }
   const auto score = found->get<double>();
-  if (std::isnan(score)) {
-    fail(ErrorKind::kFormat, where, ": expected a number at '", name, "', found NaN");
+  if (!std::isfinite(score)) {
+    const char* text = std::isnan(score) ? "NaN" : score > 0 ? "Infinity" : "-Infinity";
+    fail(ErrorKind::kFormat, where, ": expected a finite number at '", name, "', found ", text);
   }
   return score;
+}
+
+// As the official program: yes or no stands beside no short span. Of annotations it asks no such thing.
+void check_one_short_answer(const readers::PageAnswer& answer, const std::string& where) {
+  using YesNo = readers::PageAnswer::YesNo;
+  if (answer.yes_no != YesNo::kNone && answer.has_short_spans()) {
+    fail(ErrorKind::kFormat, where, ": expected yes or no at 'yes_no_answer', or spans in 'short_answers', found ",
+         answer.yes_no == YesNo::kYes ? "YES" : "NO", " and spans");
+  }
 }
 
 metrics::PagePrediction page_prediction(const Json& json, const std::string& where) {
@@ -134,6 +144,7 @@ metrics::PagePrediction page_prediction(const Json& json, const std::string& whe
   if (json.contains("yes_no_answer")) {
     prediction.answer.yes_no = readers::yes_no_field(json, "yes_no_answer", where);
   }
+  check_one_short_answer(prediction.answer, where);
   prediction.long_score = score_field(json, "long_answer_score", where);
   prediction.short_score = score_field(json, "short_answers_score", where);
   return prediction;

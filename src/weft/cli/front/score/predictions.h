@@ -43,7 +43,8 @@ class HotpotPredictions {
 /// "yes_no_answer"}, ...]}, or its items as lines: Natural Questions.
 class PagePredictions {
  public:
-  /// Errors: as readers::ByteSource and formats::parse_json; kFormat that names the question.
+  /// Errors: as readers::ByteSource and formats::parse_json; kFormat that names the question, also for a score that is
+  /// not finite, and for yes or no beside short spans.
   explicit PagePredictions(const std::string& path);
   /// The prediction of a question, which is taken away. Errors: kFormat for a question that has none.
   metrics::PagePrediction take(std::int64_t question);
@@ -57,10 +58,10 @@ class PagePredictions {
   std::map<std::int64_t, metrics::PagePrediction> predictions_;
 };
 
-/// The questions of all gold files.
+/// The questions of all gold files; the readers refuse one that stands twice in its file.
 class SeenQuestions {
  public:
-  /// Errors: kFormat for a question that was there before.
+  /// Errors: kFormat for a question that a file before has.
   void add(const std::string& question, const std::string& file);
   /// Behind the last question of a file. Errors: kFormat for a file without a question.
   void end(const std::string& file);

@@ -108,6 +108,16 @@ std::vector<std::string> trivia_keys(const readers::TriviaQuestion& question, co
   return keys;
 }
 
+// What counts of a file that says so much of itself.
+std::string trivia_rule(const readers::TriviaReader& reader) {
+  const std::string verified = "'QuestionPartOfVerifiedEval' true, since 'VerifiedEval' is true";
+  if (reader.domain() == "Wikipedia") {
+    return verified;
+  }
+  return reader.verified_only() ? concat("a document of 'DocPartOfVerifiedEval' true, and ", verified)
+                                : "a document in 'EntityPages' or 'SearchResults', since 'Domain' is \"Web\"";
+}
+
 void score_trivia_file(const std::string& file, const TextPredictions& predictions, SeenQuestions& seen,
                        metrics::TriviaScorer& scorer) {
   readers::TriviaReader reader(file, {}, QuestionPart::kGold);
@@ -117,12 +127,18 @@ void score_trivia_file(const std::string& file, const TextPredictions& predictio
     questions.push_back(std::move(question));
   }
   seen.end(file);
+  bool counts = false;
   for (const readers::TriviaQuestion& question : questions) {
     if (!reader.verified_only() || question.verified) {
       for (const std::string& key : trivia_keys(question, reader)) {
         scorer.add(predictions.of(key), question);
+        counts = true;
       }
     }
+  }
+  if (!counts) {
+    fail(ErrorKind::kFormat, quote(file, 4096), ": expected a question with ", trivia_rule(reader),
+         "; found none among ", questions.size());
   }
 }
 
@@ -178,6 +194,9 @@ void score_nq(const QuestionScoreFlags& flags) {
     seen.end(file);
   }
   predictions.check_all_taken();
+  if (const std::string remark = scorer.remark(); !remark.empty()) {
+    log_warning(remark);
+  }
   const metrics::PageFigures long_answers = scorer.long_answers();
   const metrics::PageFigures short_answers = scorer.short_answers();
   Json json = {{"questions", scorer.questions()}};

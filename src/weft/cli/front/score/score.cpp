@@ -20,6 +20,7 @@
 #include "weft/cli/front/score/score_trees.h"
 #include "weft/core/error.h"
 #include "weft/core/log.h"
+#include "weft/core/quote.h"
 #include "weft/metrics/simplification/sari.h"
 #include "weft/metrics/summary/rouge.h"
 #include "weft/metrics/translation/alignment_error.h"
@@ -296,6 +297,18 @@ struct AerConfig {
   }
 };
 
+// The links in one of the two texts of a row; its errors name that text's file, and the row by the text of the first.
+metrics::Alignment links_of(const ScoreFlags& flags, const ScoreRow& row, std::size_t file, bool from_one) {
+  try {
+    return metrics::parse_alignment(row.texts[file], from_one ? 1 : 0);
+  } catch (const Error& error) {
+    const std::string& path = flags.files[file];
+    const std::string name = path == "-" ? std::string("standard input") : quote(path, 4096);
+    throw Error(error.kind(), concat(file == 0 ? row.where : concat(name, ", beside ", row.where), ": ", error.what()),
+                "links are such as 0-0 1-2, and the number of a word is at most 2147483647");
+  }
+}
+
 void score_aer(const ScoreFlags& flags) {
   const ScoreConfig config = flags.config("weft score aer");
   AerConfig options;
@@ -305,10 +318,8 @@ void score_aer(const ScoreFlags& flags) {
   }
   metrics::AlignmentScorer scorer;
   visit_rows(flags, config, [&](const ScoreRow& row) {
-    add_row(row, [&] {
-      scorer.add(metrics::parse_alignment(row.texts[0], options.hypothesis_from_one ? 1 : 0),
-                 metrics::parse_alignment(row.texts[1], options.reference_from_one ? 1 : 0));
-    });
+    scorer.add(links_of(flags, row, 0, options.hypothesis_from_one),
+               links_of(flags, row, 1, options.reference_from_one));
   });
   print_alignment_figures(scorer, flags.json);
 }

@@ -23,7 +23,8 @@ constexpr std::array<std::string_view, 7> kOutputs = {"out", "output", "predicti
                                                       "svg", "png",    "plot"};
 
 bool is_output(const CLI::Option& option) {
-  return std::any_of(kOutputs.begin(), kOutputs.end(),
+  return option.get_option_text() != "NAME" &&
+         std::any_of(kOutputs.begin(), kOutputs.end(),
                      [&](std::string_view name) { return option.check_lname(std::string(name)); });
 }
 
@@ -39,13 +40,17 @@ std::vector<const CLI::Option*> options_of(const CLI::App& command, bool outputs
   return command.get_options([outputs](const CLI::Option* option) { return is_output(*option) == outputs; });
 }
 
+[[noreturn]] void refuse(const std::string& read, const std::string& flag, const fs::path& written) {
+  throw UsageError(concat(quote(read, 4096), " is read, and ", flag, " ", quote(written.native(), 4096),
+                          " is the same file, which would be lost"),
+                   concat("give another file to ", flag));
+}
+
 void refuse_reader_of(const fs::path& file, const CLI::Option& output, const CLI::App& command) {
   for (const CLI::Option* option : options_of(command, false)) {
     for (const std::string& word : option->results()) {
       if (names_file(word, file)) {
-        throw UsageError(concat(quote(word, 4096), " is read, and ", output.get_name(), " ", quote(file.native(), 4096),
-                                " is the same file, which would be lost"),
-                         concat("give another file to ", output.get_name()));
+        refuse(word, output.get_name(), file);
       }
     }
   }
@@ -59,6 +64,18 @@ void refuse_overwritten_input(const CLI::App& command) {
       std::error_code error;
       if (fs::is_regular_file(file, error)) {
         refuse_reader_of(file, *option, command);
+      }
+    }
+  }
+}
+
+void refuse_overwritten_input(const std::vector<fs::path>& written, std::span<const fs::path> read,
+                              const std::string& flag) {
+  for (const fs::path& file : written) {
+    for (const fs::path& source : read) {
+      std::error_code error;
+      if (fs::is_regular_file(file, error) && fs::equivalent(source, file, error)) {
+        refuse(source.native(), flag, file);
       }
     }
   }
