@@ -110,7 +110,7 @@ std::vector<std::string> trivia_keys(const readers::TriviaQuestion& question, co
 
 // What counts of a file that says so much of itself.
 std::string trivia_rule(const readers::TriviaReader& reader) {
-  const std::string verified = "'QuestionPartOfVerifiedEval' true, since 'VerifiedEval' is true";
+  std::string verified = "'QuestionPartOfVerifiedEval' true, since 'VerifiedEval' is true";
   if (reader.domain() == "Wikipedia") {
     return verified;
   }
