@@ -35,6 +35,11 @@ NoiseIds falling_sentinels() {
   return ids;
 }
 
+TEST(WordNoise, AWordStandsBetweenBlanks) {
+  EXPECT_TRUE(has_word("_", "_") && has_word("a\t_ b", "_") && has_word("__ _", "_"));
+  EXPECT_FALSE(has_word("", "_") || has_word("a_b __ _c", "_"));
+}
+
 TEST(NoiseDraws, PartsSumUpAndAreEquallyLikely) {
   std::map<std::vector<std::size_t>, int> counts;
   for (std::uint64_t key = 0; key < 12000; ++key) {

@@ -139,15 +139,15 @@ bool CorpusReader::open_next() {
 
 void CorpusReader::open(const Source& source) {
   readers::ByteSource bytes(source.file);
-  const std::string format = corpus_format(bytes, options_);
-  format_ = format;
-  if (format == "squad" || format == "conll") {
-    throw Error(ErrorKind::kUnsupported, concat(bytes.name(), ": is ", format, ", whose records are no texts with ids"),
+  format_ = corpus_format(bytes, options_);
+  if (format_ == "squad" || format_ == "conll") {
+    throw Error(ErrorKind::kUnsupported,
+                concat(bytes.name(), ": is ", format_, ", whose records are no texts with ids"),
                 concat(option("format"), " lines reads each line as a text"));
   }
-  if (format != "text") {
+  if (format_ != "text") {
     records_.emplace(std::move(bytes), readers::InputTextOptions{
-                                           .format = format, .text_field = options_.text_field, .keep_fields = true});
+                                           .format = format_, .text_field = options_.text_field, .keep_fields = true});
     return;
   }
   CorpusText text{.id = source.id, .where = bytes.name(), .whole = true};

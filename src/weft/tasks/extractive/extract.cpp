@@ -112,8 +112,7 @@ SentenceOrder within_limits(const SentenceOrder& order, const SentenceTerms& ter
 }
 
 TaskResult extract_one(const Document& given, const ExtractConfig& config) {
-  Document document = given;
-  document.first = text::with_replacements(given.first);
+  const Document document{text::with_replacements(given.first), given.second, given.name};
   const SentenceTerms terms = sentence_terms(document.first);
   require(terms.terms > 0, document.name, ": a summary needs a text with words, found none");
   const SentenceOrder chosen = within_limits(order_by_method(terms, document, config), terms, document.first, config);

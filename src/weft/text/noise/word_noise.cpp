@@ -36,6 +36,11 @@ std::vector<std::string> dropped(const std::vector<std::string>& words, double s
 
 }  // namespace
 
+bool has_word(std::string_view text, std::string_view word) {
+  const std::vector<std::string> words = blank_words(text);
+  return std::ranges::find(words, word) != words.end();
+}
+
 std::string noised_words(std::string_view text, const WordNoise& noise, NoiseDraws& draws) {
   std::vector<std::string> words = dropped(blank_words(text), noise.drop, draws);
   for (std::string& word : words) {

@@ -18,6 +18,9 @@ struct WordNoise {
   std::string filler = "_";  ///< a word that texts do not have
 };
 
+/// Whether one of the words of `text`, which stand between blanks as for noised_words(), is `word`.
+bool has_word(std::string_view text, std::string_view word);
+
 /// The words of a text, between blanks, with single blanks between them. Of a text of which all words would be missing,
 /// one that is drawn stays. Words are put in the order of place + U(0, shuffle + 1).
 std::string noised_words(std::string_view text, const WordNoise& noise, NoiseDraws& draws);

@@ -7,7 +7,6 @@
 #include <iostream>
 #include <memory>
 #include <string>
-#include <string_view>
 #include <utility>
 
 #include "weft/cli/front/data/found.h"
@@ -69,17 +68,6 @@ void refuse_records(readers::ByteSource& bytes) {
   }
 }
 
-// Between blanks.
-bool has_word(std::string_view line, std::string_view word) {
-  for (std::size_t at = line.find(word); at != std::string_view::npos; at = line.find(word, at + 1)) {
-    const std::size_t end = at + word.size();
-    if ((at == 0 || line[at - 1] == ' ') && (end == line.size() || line[end] == ' ')) {
-      return true;
-    }
-  }
-  return false;
-}
-
 void write_noise(const NoiseCommand& command) {
   NoiseConfig config;
   formats::update_from_json(config, command.given, "weft data noise");
@@ -103,7 +91,7 @@ void write_noise(const NoiseCommand& command) {
   for (; lines.next_line(line); ++count) {
     lines.begin_record();
     readers::check_utf8(line, lines.where());
-    with_filler += has_word(line, config.filler) ? 1 : 0;
+    with_filler += text::has_word(line, config.filler) ? 1 : 0;
     text::NoiseDraws draws(random_bits(static_cast<std::uint64_t>(config.seed), static_cast<std::uint64_t>(count)));
     out.write(text::noised_words(line, noise, draws) + "\n");
   }
@@ -111,7 +99,7 @@ void write_noise(const NoiseCommand& command) {
   out.commit();
   if (with_filler > 0) {
     log_warning(quote(command.file, 4096), ": the word ", quote(config.filler),
-                " stands in lines of the file already, ", "so that nobody can tell it from the filler: ", with_filler,
+                " stands in lines of the file already, so that nobody can tell it from the filler: ", with_filler,
                 " of ", count, "; --filler names another");
   }
   if (command.json) {

@@ -62,17 +62,14 @@ struct TreesOptions {
   bool json = false;
 };
 
-struct TreeFiles {
-  static std::vector<std::filesystem::path> names(const std::string& name) {
-    return {name + ".words", name + ".trees", name + ".align", name + ".gold", name + ".right"};
-  }
+// What the files are called, in the order of TreeFiles.
+std::vector<std::filesystem::path> tree_files(const std::string& name) {
+  return {name + ".words", name + ".trees", name + ".align", name + ".gold", name + ".right"};
+}
 
-  explicit TreeFiles(const std::string& name)
-      : words(name + ".words"),
-        trees(name + ".trees"),
-        align(name + ".align"),
-        gold(name + ".gold"),
-        right(name + ".right") {}
+struct TreeFiles {
+  explicit TreeFiles(const std::vector<std::filesystem::path>& names)
+      : words(names[0]), trees(names[1]), align(names[2]), gold(names[3]), right(names[4]) {}
 
   void commit() {
     for (AtomicFile* file : {&words, &trees, &align, &gold, &right}) {
@@ -103,9 +100,10 @@ void write_trees(const TreesOptions& options) {
   check_label(config.root_label, "--root-label");
   check_label(config.inner_label, "--inner-label");
   const std::vector<std::filesystem::path> files = readers::list_files(options.paths);
-  refuse_overwritten_input(TreeFiles::names(config.out), files, "--out");
+  const std::vector<std::filesystem::path> written = tree_files(config.out);
+  refuse_overwritten_input(written, files, "--out");
   const auto leaves = config.leaves == "words" ? readers::TreeLeaves::kWords : readers::TreeLeaves::kMarks;
-  TreeFiles out(config.out);
+  TreeFiles out(written);
   std::optional<BusyBar> bar("reading trees");
   std::int64_t empty = 0;
   const readers::ReadReport report = readers::for_each_record(
