@@ -6,13 +6,14 @@ Other sequences are a file, or made of the promoters (sequences.py). Three thing
 
     counts   naive Bayes over runs of letters, and over letters at their places; a logistic regression over words at their places (placed_words.py)
     model    a small encoder with random weights. Sequences become overlapping k-mers, as in DNABERT (Ji et al. 2021): k bases are one token, and the
-             next begins --stride bases later. Figures are of its last step, so nothing is chosen by what is held out. Where negatives are made, the
-             model sees others in each epoch, so that it cannot learn them by heart; those that are scored are made once.
+             next begins --stride bases later. It learns from copies in which chance has changed letters (altered.py), other copies in each epoch, so
+             that it cannot learn few records by heart, and sees the records as they are once at the end. Where negatives are made, it sees others in
+             each epoch; those that are scored are made once. Figures are of its last step, so nothing is chosen by what is held out.
     joined   words at their places and runs of four letters (counted.py) and the model together (joined.py): what is held out is cut into parts, and
              two weights and a constant for a part are fitted on the other parts. F1, sensitivity, specificity, accuracy and Matthews are of this; `model`
              and the names of counts are the F1 of each alone.
 
-The settings are the same for every organism. Without --epochs a model learns so many that it sees about 12,000 records, 2 at least and 8 at most.
+The settings are the same for every organism. Without --epochs a model learns so many that it sees about 36,000 copies, 3 at least and 24 at most.
 
 CNNProm (Umarov and Solovyev 2017) publishes sensitivity 0.95 and specificity 0.97 for the TATA promoters of Arabidopsis.
 
@@ -32,6 +33,7 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "bench"))
 
+import altered  # noqa: E402
 import counted  # noqa: E402
 import joined  # noqa: E402
 import naive_bayes  # noqa: E402
@@ -42,9 +44,11 @@ import sequences  # noqa: E402
 COMPLEMENT = str.maketrans("ACGTRYKMBVDH", "TGCAYRMKVBHD")
 BAYES = (*(f"naive_bayes_{k}" for k in (2, 4, 6)), "letters_by_place")
 WORDS = "words_by_place"
-RECIPE = {"family": "star_transformer", "kmer": 4, "stride": 2, "epochs": 3, "layers": 2, "width": 128, "rate": 1e-3}
+RECIPE = {"family": "star_transformer", "kmer": 5, "stride": 1, "layers": 2, "width": 128, "rate": 1e-3}
+LAST_RATE = 0.2  # of the rate, where the records are shown as they are
 PREDICTIONS = "predictions.jsonl"
-RECORDS, LEAST_EPOCHS, MOST_EPOCHS = 12000, 2, 8  # that a model sees, where no epochs are asked for
+FIRST, RUN = "first", "run"  # runs: what learned from copies, and what went on with the records as they are
+COPIES, LEAST_EPOCHS, MOST_EPOCHS = 36000, 3, 24  # that a model sees, where no epochs are asked for
 PRETRAINING = {"steps": 3000, "batch": 64, "length": 250, "rate": 1e-3, "positions": 512}
 FIGURES = ("f1", "sensitivity", "specificity", "accuracy", "matthews", "model", WORDS, *BAYES)
 
@@ -65,7 +69,7 @@ def options():
     parser.add_argument("--stride", type=int, default=RECIPE["stride"], help="bases from one token to the next")
     parser.add_argument("--family", default=RECIPE["family"], help="of the encoder, as weft init names them")
     parser.add_argument("--folds", type=int, default=5)
-    parser.add_argument("--epochs", type=int, help="default: by how many records there are")
+    parser.add_argument("--epochs", type=int, help="of altered copies (default: by how many records there are)")
     parser.add_argument("--layers", type=int, default=RECIPE["layers"])
     parser.add_argument("--width", type=int, default=RECIPE["width"])
     parser.add_argument("--seed", type=int, default=0)
@@ -101,19 +105,22 @@ def kmers(bases, kmer, stride=1):
 def write_table(path, found, chosen):
     """SystemExit where the run beside it has learned from, or was scored on, other records: it could have learned what is now scored."""
     text = "text\tlabel\n" + "".join(f"{kmers(each.bases, chosen.kmer, chosen.stride)}\t{each.label}\n" for each in found)
-    if path.exists() and path.with_name("run").exists() and path.read_text() != text:
+    if path.exists() and path.with_name(FIRST).exists() and path.read_text() != text:
         raise SystemExit(f"promoters: the run beside {path} is of other records than those of today: give another folder (--out), or remove this one")
     path.write_text(text)
     return path
 
 
 def shown(chosen, learned):
-    """(what one epoch shows, epochs): with negatives that are made, chosen.epochs times the promoters, each time with others, are one epoch."""
-    if not chosen.made:
-        return learned, chosen.epochs
-    draw, promoters = random.Random(f"others {chosen.seed}"), [each for each in learned if each.label]
-    others = [sequences.Example(sequences.redrawn(each.bases, chosen.made, draw), 0, each.group) for _ in range(chosen.epochs - 1) for each in promoters]
-    return [*learned, *(chosen.epochs - 1) * promoters, *others], 1
+    """A copy of each record for each epoch. Of negatives that are made, the second epoch and those behind it have copies of others."""
+    draw = random.Random(f"copies {chosen.seed}")
+    promoters, found = [each for each in learned if each.label], []
+    for number in range(chosen.epochs):
+        records = learned
+        if number and chosen.made:
+            records = [*promoters, *(sequences.Example(sequences.redrawn(each.bases, chosen.made, draw), 0, each.group) for each in promoters)]
+        found += [each._replace(bases=altered.copy_of(each.bases, draw)) for each in records]
+    return found
 
 
 def write_tokenizer(folder, kmer):
@@ -162,8 +169,8 @@ def trained_figures(chosen, learned, scored, program=None):
     folder, it begins with what it learned of chosen.pretrain there."""
     program = program or Programs(chosen.weft)
     chosen.out.mkdir(parents=True, exist_ok=True)
-    seen, epochs = shown(chosen, learned)
-    tables = [write_table(chosen.out / f"{name}.tsv", found, chosen) for name, found in (("learned", seen), ("scored", scored))]
+    copies, records, held_out = (write_table(chosen.out / f"{name}.tsv", found, chosen)
+                                 for name, found in (("copies", shown(chosen, learned)), ("learned", learned), ("scored", scored)))
     bases = max(len(each.bases) for each in (*learned, *scored))
     longest = 2 + bases
     if getattr(chosen, "pretraining", None):
@@ -173,10 +180,10 @@ def trained_figures(chosen, learned, scored, program=None):
         model = pretrained(chosen, program)
     else:
         model = fresh(chosen, chosen.out, longest, program)
-    run = chosen.out / "run"
-    program.trained(run, "--task", "classify", "--model", model, "--train-data", tables[0], "--learning-rate", chosen.rate,
-                    "--epochs", epochs, "--seed", chosen.seed)
-    found = program.weft("eval", run, "--task", "classify", "--data", tables[1], "--predictions", chosen.out / PREDICTIONS)
+    first, run = chosen.out / FIRST, chosen.out / RUN
+    for folder, begun, table, rate in ((first, model, copies, chosen.rate), (run, first, records, chosen.rate * LAST_RATE)):
+        program.trained(folder, "--task", "classify", "--model", begun, "--train-data", table, "--learning-rate", rate, "--epochs", 1, "--seed", chosen.seed)
+    found = program.weft("eval", run, "--task", "classify", "--data", held_out, "--predictions", chosen.out / PREDICTIONS)
     recall = {label["label"]: label["recall"] for label in found["labels"]}
     return {"f1": found["f1"], "sensitivity": recall["1"], "specificity": recall["0"], "accuracy": found["accuracy"], "matthews": found["matthews"]}
 
@@ -239,8 +246,8 @@ def keep_settings(chosen):
 
 
 def epochs_for(records):
-    """Few records are shown more often, so that the model takes enough steps; many are shown at least twice."""
-    return min(MOST_EPOCHS, max(LEAST_EPOCHS, round(RECORDS / records)))
+    """Few records are shown more often, so that the model takes enough steps; many are shown three times at least."""
+    return min(MOST_EPOCHS, max(LEAST_EPOCHS, round(COPIES / records)))
 
 
 def check_sequences(chosen, promoters, others):

@@ -19,6 +19,7 @@ from unittest import mock
 ROOT = pathlib.Path(os.environ.get("WEFT_SOURCE_DIR", pathlib.Path(__file__).resolve().parents[2]))
 sys.path[:0] = [str(ROOT / "examples/promoters"), str(ROOT / "examples/science")]
 
+import altered  # noqa: E402
 import chosen  # noqa: E402
 import promoters  # noqa: E402
 import regions  # noqa: E402
@@ -105,7 +106,7 @@ class SettingsTest(unittest.TestCase):
             first, second = (sequences.examples([bases * 5], None, "uniform", 0) for bases in ("ACGTT", "GGATC"))
             promoters.write_table(path, first, chosen_words)
             promoters.write_table(path, second, chosen_words)  # nothing has learned from it
-            path.with_name("run").mkdir()
+            path.with_name(promoters.FIRST).mkdir()
             promoters.write_table(path, second, chosen_words)
             with self.assertRaisesRegex(SystemExit, "is of other records"):
                 promoters.write_table(path, first, chosen_words)
@@ -140,7 +141,7 @@ class PretrainingTest(unittest.TestCase):
             folder = pathlib.Path(folder)
             (folder / "genome.fa").write_text(">one\n" + any_bases(random.Random(9), 600) + "\n")
             found = sequences.examples(["ACGT" * 20, "GGCA" * 20], None, "uniform", 0)
-            settings = promoters.RECIPE | {"kmer": 5, "stride": 1}
+            settings = promoters.RECIPE | {"epochs": 2}
             chosen = types.SimpleNamespace(weft="weft", out=folder / "fold", seed=0, made=None, pretrain=folder / "genome.fa",
                                            pretraining=folder / "pretraining", **settings)
             (folder / "pretraining/model").mkdir(parents=True)
@@ -150,23 +151,37 @@ class PretrainingTest(unittest.TestCase):
             with self.assertRaisesRegex(SystemExit, "at most 514 bases, found one of 520"):
                 promoters.trained_figures(chosen, long, long, Told("weft"))
         self.assertEqual((figures["sensitivity"], figures["specificity"]), (0.5, 1.0))
-        self.assertEqual([flags[:2] for _, flags in asked], [["--task", "mlm"], ["--task", "classify"]])
+        self.assertEqual([flags[:2] for _, flags in asked], [["--task", "mlm"], ["--task", "classify"], ["--task", "classify"]])
         self.assertIn("spans", asked[0][1])
         self.assertEqual(asked[1][1][3], str(folder / "pretraining/run"))
 
 
 class ShownTest(unittest.TestCase):
-    def test_made_negatives_are_others_in_each_epoch(self):
+    def test_each_epoch_has_other_copies(self):
         draw = random.Random(8)
         learned = sequences.examples([any_bases(draw, 300) for _ in range(3)], None, "dinucleotides", 0)
-        chosen = types.SimpleNamespace(made="dinucleotides", epochs=4, seed=1)
-        seen, epochs = promoters.shown(chosen, learned)
-        self.assertEqual((len(seen), epochs, seen[:6]), (24, 1, learned))
-        self.assertEqual(len({each.bases for each in seen if each.label}), 3)
-        self.assertEqual(len({each.bases for each in seen if not each.label}), 12)
-        self.assertEqual(promoters.shown(chosen, learned)[0], seen)
-        chosen.made = None
-        self.assertEqual(promoters.shown(chosen, learned), (learned, 4))
+        for made in ("dinucleotides", None):
+            chosen = types.SimpleNamespace(made=made, epochs=4, seed=1)
+            seen = promoters.shown(chosen, learned)
+            self.assertEqual((len(seen), len({each.bases for each in seen})), (24, 24))
+            self.assertEqual({len(each.bases) for each in seen}, {300})
+            self.assertEqual(sum(each.label for each in seen), 12)
+            self.assertEqual(promoters.shown(chosen, learned), seen)
+
+    def test_a_copy_is_near_its_record(self):
+        draw, bases = random.Random(5), any_bases(random.Random(4), 2000)
+        same = sum(old == new for old, new in zip(bases, altered.with_other_letters(bases, draw))) / len(bases)
+        self.assertAlmostEqual(same, 1 - altered.REDRAWN * 3 / 4, delta=0.03)  # a quarter is drawn as it was; three deviations of 2,000 letters
+        lengths = [len(altered.moved(bases, draw)) - len(bases) for _ in range(300)]
+        self.assertAlmostEqual(sum(lengths) / len(lengths), 0, delta=0.25)  # of a deviation of one
+        self.assertGreater(max(lengths), 0)
+        self.assertLess(min(lengths), 0)
+
+    def test_copies_of_any_length(self):
+        draw = random.Random(7)
+        for bases in ("A", "AC", "N" * 30, any_bases(draw, 81)):
+            for _ in range(200):
+                self.assertEqual(len(altered.copy_of(bases, draw)), len(bases))
 
 
 class RecipesTest(unittest.TestCase):
@@ -251,7 +266,7 @@ class SequencesTest(unittest.TestCase):
             self.checked(["ACGT"], ["ACGT", "ACG"])
 
     def test_epochs_by_records(self):
-        self.assertEqual([promoters.epochs_for(count) for count in (100, 2000, 3500, 40000)], [8, 6, 3, 2])
+        self.assertEqual([promoters.epochs_for(count) for count in (100, 2000, 3500, 40000)], [24, 18, 10, 3])
 
 
 class FilesTest(unittest.TestCase):

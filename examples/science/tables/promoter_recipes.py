@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which recipe tells promoters of organisms that had no part in choosing it: bases a token and learning rate, on four organisms.
-Family, width and the two bases from one token to the next are those of table `promoters`.
+Family, width and the base from one token to the next are those of table `promoters`.
 
 Choose for each organism the recipe that is best on the mean of the other three, and look at what it has on this one: `chosen elsewhere` of
 `examples/promoters/chosen.py RESULTS`. Of the five parts of table `promoters` with the same seed the first is not touched here: a recipe is scored on
@@ -16,7 +16,7 @@ CLAIM = "One recipe is good for promoters of all organisms, also those that it w
 FIGURE, BETTER, GROUP = "f1", "larger", "organism"
 NEEDS = organisms.NEEDS
 TASKS = {"Arabidopsis": "Arabidopsis, genome", "E. coli": "E. coli, genome", "human": "human, dinucleotides", "mouse": "mouse, dinucleotides"}
-KMERS, RATES, EPOCHS = (3, 4, 5, 6), (3e-4, 1e-3), 8
+KMERS, RATES = (3, 4, 5, 6), (3e-4, 1e-3)
 
 
 def cells():
@@ -33,7 +33,7 @@ def split(task, seed, data):
 def run(cell, seed, world):
     learned, scored = split(TASKS[cell["organism"]], seed, world.data)
     name = f"{cell['organism'].replace(' ', '-')}-{cell['kmer']}-{cell['rate']:g}-{seed}"
-    settings = organisms.recipe.RECIPE | {"kmer": cell["kmer"], "rate": cell["rate"], "epochs": EPOCHS}
+    settings = organisms.recipe.RECIPE | {"kmer": cell["kmer"], "rate": cell["rate"], "epochs": organisms.recipe.epochs_for(len(learned))}
     kind = organisms.MADE.get(TASKS[cell["organism"]], ("", "", None))[2]
     chosen = types.SimpleNamespace(weft=world.weft_program, out=world.folder / name, made=kind, seed=seed, **settings)
     return organisms.recipe.trained_figures(chosen, learned, scored, world) | {"scored": len(scored)}
