@@ -60,6 +60,10 @@ class ParsingTest(Case):
             for line, sentence in zip(lines, words, strict=True):
                 expected = sentence.split() if leaves == "words" else ["XX"] * len(sentence.split())
                 self.assertTrue(is_tree(line, expected), f"{line!r} of {sentence!r}")
+        short = weft("translate", run, "--file", self.folder / "some.words", "--tree-labels", self.folder / "train.trees", "--max-new-tokens", "2", "--on-error", "skip")
+        self.assertEqual(short.returncode, 1, short.stderr)  # no record has a result
+        for line in range(1, 11):
+            self.assertIn(f"some.words' line {line}: no tree over its", short.stderr)
         scored = weft("score", "parse", self.folder / "3.txt", self.folder / "some.gold", "--linear", "--json")
         self.assertEqual(scored.returncode, 0, scored.stderr)
         self.assertEqual(json.loads(scored.stdout)["errors"], 0)

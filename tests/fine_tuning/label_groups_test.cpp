@@ -60,8 +60,9 @@ TEST(LabelGroups, RefuseFilesThatAreNone) {
   EXPECT_EQ(read_label_groups(""), Json::object());
   refuse(R"(["TF"])", {"groups.json", "{NAME: [LABEL, ...]}"});
   refuse("{}", {"groups.json", "{NAME: [LABEL, ...]}", "'{}'"});
-  refuse(R"({"TF": "TF_*"})", {"groups.json", "'TF'", "a list of labels", "TF_*"});
-  refuse(R"({"TF": [3]})", {"groups.json", "'TF'", "a list of labels", "[3]"});
+  refuse(R"({"TF": "TF_*"})", {"groups.json", "'TF'", "a list with a label", "TF_*"});
+  refuse(R"({"TF": [3]})", {"groups.json", "'TF'", "a list with a label", "[3]"});
+  refuse(R"({"TF": []})", {"groups.json", "'TF'", "a list with a label", "'[]'"});
   refuse(R"({"median": ["a"]})", {"groups.json", "'median'"});
   refuse(R"({"median_TF": ["a"]})", {"groups.json", "'median_TF'"});
   refuse(R"({"": ["a"]})", {"groups.json", "''"});

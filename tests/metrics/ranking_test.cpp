@@ -64,7 +64,7 @@ TEST(Ranking, IsUndefinedWithoutARelevantText) {
   EXPECT_FALSE(reciprocal_rank(nothing, 10));
   EXPECT_FALSE(recall(nothing, 10));
   EXPECT_FALSE(average_precision({}));
-  RankingAverage average;
+  RankingAverage average(Unanswered::kLeftOut);
   average.add(nothing);
   EXPECT_FALSE(average.figures());
   average.add(std::vector<double>{0, 1});
@@ -74,6 +74,12 @@ TEST(Ranking, IsUndefinedWithoutARelevantText) {
   EXPECT_EQ(figures->unanswered, 1U);
   EXPECT_EQ(figures->mrr_at_10, 0.5);
   EXPECT_EQ(figures->recall_at_1, 0.0);
+  RankingAverage zeros(Unanswered::kZero);
+  zeros.add(nothing);
+  zeros.add(std::vector<double>{0, 1});
+  EXPECT_EQ(zeros.figures()->queries, 2U);
+  EXPECT_EQ(zeros.figures()->unanswered, 1U);
+  EXPECT_EQ(zeros.figures()->mrr_at_10, 0.25);
 }
 
 TEST(Ranking, RefusesWhatCannotBeRanked) {

@@ -235,6 +235,8 @@ class QuestionTest(ScoreCase):
             (self.folder / "gold.json").write_text(gold)
             self.assert_fails(self.score(metric, "predictions.json", "gold.json"), 1, *words)
 
+        fails("hotpotqa", '{"id": 1, "answer": "x", "sp": []}', "[]", "line 1", "'id'", "number")
+        fails("hotpotqa", '{"_id": "q", "answer": "x", "sp": []}', "[]", "line 1", "'id'", "none")
         fails("hotpotqa", '{"answer": {}}', "[]", "predictions.json", "'sp'", "none")
         fails("hotpotqa", '{"answer": {}, "sp": {"q": [["A"]]}}', "[]", "question 'q'", "[title, number")
         fails("triviaqa", '{"q": 1}', "{}", "'q'", "string")

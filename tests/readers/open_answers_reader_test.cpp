@@ -118,8 +118,16 @@ TEST(TriviaReader, DamageIsNamed) {
   }
   const auto reader = Opened<TriviaReader>(folder, R"({"Data": [], "Domain": "Sea"})")({});
   EXPECT_TRUE(test::all_records(*reader).empty());
-  test::expect_error(ErrorKind::kFormat, {"'Domain'", "'Sea'"}, [&] { reader->domain(); });
+  test::expect_error(ErrorKind::kFormat, {"'Domain'", "'\"Sea\"'"}, [&] { reader->domain(); });
   test::expect_error(ErrorKind::kFormat, {"'VerifiedEval'", "none"}, [&] { reader->verified_only(); });
+  const auto typed = Opened<TriviaReader>(folder, R"({"Data": [], "Domain": 5, "VerifiedEval": "no"})")({});
+  EXPECT_TRUE(test::all_records(*typed).empty());
+  test::expect_error(ErrorKind::kFormat, {"'Domain'", "number '5'"}, [&] { typed->domain(); });
+  test::expect_error(ErrorKind::kFormat, {"'VerifiedEval'", "string '\"no\"'"}, [&] { typed->verified_only(); });
+  for (const char* name : {"Data", "Domain"}) {
+    const auto twice = Opened<TriviaReader>(folder, concat("{\"", name, "\": [], \"", name, "\": []}"))({});
+    test::expect_error(ErrorKind::kFormat, {"the key", name, "appears twice"}, [&] { test::all_records(*twice); });
+  }
 }
 
 TEST(TriviaReader, PagesStayInTheirFolder) {

@@ -27,6 +27,7 @@ TEST(Trees, TextComesBackAndTracesGo) {
   EXPECT_EQ(linear_leaf("(a", TreeLeaves::kWords), "XX");  // it would be a bracket
   EXPECT_TRUE(without_traces(parse_tree("(S (NP (-NONE- *)))", "here")).empty());
   EXPECT_EQ(plain_label("-NONE-"), "-NONE-");
+  EXPECT_EQ(plain_label("=Y"), "=Y");
 }
 
 TEST(Trees, WhatIsNoTreeSaysWhy) {

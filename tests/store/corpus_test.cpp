@@ -147,12 +147,12 @@ TEST(SearchEvaluation, IsThatOfTrecEval) {
   evaluation.add("4", {{"a", 1.0}});
   const std::optional<metrics::RankingFigures> figures = evaluation.figures();
   ASSERT_TRUE(figures);
-  EXPECT_EQ(figures->queries, 2U);
-  EXPECT_EQ(figures->unanswered, 1U);
-  EXPECT_DOUBLE_EQ(figures->ndcg_at_10, (2.0 / 2.0) / (2.0 + 1.0 / std::log2(3.0)) / 2.0);
-  EXPECT_DOUBLE_EQ(figures->mrr_at_10, 1.0 / 3.0 / 2.0);
-  EXPECT_DOUBLE_EQ(figures->recall_at_10, 0.25);
-  EXPECT_DOUBLE_EQ(figures->map, 1.0 / 3.0 / 2.0 / 2.0);
+  EXPECT_EQ(figures->queries, 3U);
+  EXPECT_EQ(figures->unanswered, 1U);  // query 3, which counts 0
+  EXPECT_DOUBLE_EQ(figures->ndcg_at_10, (2.0 / 2.0) / (2.0 + 1.0 / std::log2(3.0)) / 3.0);
+  EXPECT_DOUBLE_EQ(figures->mrr_at_10, 1.0 / 3.0 / 3.0);
+  EXPECT_DOUBLE_EQ(figures->recall_at_10, 0.5 / 3.0);
+  EXPECT_DOUBLE_EQ(figures->map, 1.0 / 3.0 / 2.0 / 3.0);
 }
 
 }  // namespace

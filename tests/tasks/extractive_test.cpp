@@ -57,6 +57,12 @@ TEST(Extractive, ReadsBytesThatAreNoCharacterAsModelsDo) {
 }
 
 TEST(Extractive, RefusesWhatHasNoSentence) {
+  const Document wrapped{"The loom weaves red \r\n cloth. It sleeps\nat night.", {}, "text 6"};
+  const auto first = [&](const text::SentenceRules& rules) {
+    return extract({&wrapped, 1}, {.method = "lead", .sentences = 1, .rules = rules}).front().result[0]["summary_text"];
+  };
+  EXPECT_EQ(first({.lines = true}), "The loom weaves red");
+  EXPECT_EQ(first({.lines = false}), "The loom weaves red cloth.");
   const Document nothing{" ...\n", {}, "text 7"};
   test::expect_error(ErrorKind::kArgument, {"text 7", "words"}, [&] { extract({&nothing, 1}, {.method = "lead"}); });
   const Document alone{"One two.", {}, "text 8"};

@@ -56,9 +56,6 @@ double mean_cross_entropy(std::span<const double> kept, std::size_t width, std::
   return metrics::mean(losses);
 }
 
-std::vector<double> probabilities(std::span<const double> logits) {
-  const std::vector<float> narrow(logits.begin(), logits.end());
-  return tasks::softmax(narrow);
-}
+std::vector<double> probabilities(std::span<const double> logits) { return tasks::softmax_of_doubles(logits); }
 
 }  // namespace weft::fine_tuning

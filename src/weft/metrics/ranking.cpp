@@ -105,11 +105,11 @@ std::optional<double> average_precision(std::span<const double> ranked, std::spa
 
 void RankingAverage::add(std::span<const double> ranked, std::span<const double> missed) {
   const std::optional<double> precision = average_precision(ranked, missed);
-  if (!precision) {
-    ++unanswered_;
+  unanswered_ += precision ? 0 : 1;
+  if (!precision && rule_ == Unanswered::kLeftOut) {
     return;
   }
-  precision_.push_back(*precision);
+  precision_.push_back(precision.value_or(0.0));
   ndcg_.push_back(ndcg(ranked, kDepth, missed).value_or(0.0));
   first_.push_back(reciprocal_rank(ranked, kDepth, missed).value_or(0.0));
   for (std::size_t i = 0; i < kRecallDepths.size(); ++i) {

@@ -39,7 +39,7 @@ std::optional<double> recall(std::span<const double> ranked, std::size_t depth, 
 /// The mean over the relevant texts of the precision at their ranks, 0 for those that were missed.
 std::optional<double> average_precision(std::span<const double> ranked, std::span<const double> missed = {});
 
-/// Means over the queries that have a relevant text, in NumPy's order of sums (sums.h).
+/// Means over queries, in NumPy's order of sums (sums.h).
 struct RankingFigures {
   double ndcg_at_10 = 0.0;
   double mrr_at_10 = 0.0;
@@ -48,7 +48,7 @@ struct RankingFigures {
   double recall_at_10 = 0.0;
   double recall_at_100 = 0.0;
   std::size_t queries = 0;     ///< that were averaged
-  std::size_t unanswered = 0;  ///< that have no relevant text, and are left out
+  std::size_t unanswered = 0;  ///< that have no relevant text
 };
 
 /// A figure by its names, and how many ranks it looks at; 0: all.
@@ -66,15 +66,21 @@ inline constexpr std::array<RankingFigure, 6> kRankingFigures = {
      {"recall_at_10", "recall@10", 10, &RankingFigures::recall_at_10},
      {"recall_at_100", "recall@100", 100, &RankingFigures::recall_at_100}}};
 
+/// What a query without a relevant text adds: zeros, as trec_eval has it, or nothing, as sentence-transformers has it.
+enum class Unanswered : std::uint8_t { kZero, kLeftOut };
+
 /// Takes one query after another.
 class RankingAverage {
  public:
+  explicit RankingAverage(Unanswered rule) : rule_(rule) {}
+
   /// `ranked` and `missed` as above.
   void add(std::span<const double> ranked, std::span<const double> missed = {});
-  /// Nothing where no query has a relevant text.
+  /// Nothing where no query counts.
   std::optional<RankingFigures> figures() const;
 
  private:
+  Unanswered rule_;
   std::vector<double> ndcg_;
   std::vector<double> first_;
   std::vector<double> precision_;

@@ -124,9 +124,13 @@ void answer_question(store::StoreSearch& search, tasks::SearchModels& models, co
 
 // Those figures that look at no more than the `ranks` which were searched for.
 void print_search_figures(const metrics::RankingFigures& figures, const std::string& by, std::size_t ranks, bool json) {
-  Json values = {{"by", by}, {"queries", figures.queries}};
+  Json values = {{"by", by}, {"queries", figures.queries}, {"queries_without_relevant_text", figures.unanswered}};
   std::vector<std::pair<std::string, std::string>> rows = {
       {"found by", by}, {"queries", digits(static_cast<std::int64_t>(figures.queries))}};
+  if (figures.unanswered > 0) {
+    rows.emplace_back("without a relevant text",
+                      concat(digits(static_cast<std::int64_t>(figures.unanswered)), ", which count 0"));
+  }
   for (const metrics::RankingFigure& figure : metrics::kRankingFigures) {
     if (figure.depth > 0 && figure.depth <= ranks) {
       values[figure.name] = figures.*figure.value;

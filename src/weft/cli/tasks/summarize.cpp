@@ -58,7 +58,7 @@ void refuse_flags_of_models(const SummarizeCommand& command) {
 }
 
 // Sentences of the texts themselves; no model is opened.
-void run_extract(SummarizeCommand command, const tasks::ExtractConfig& config, bool whole) {
+void run_extract(SummarizeCommand command, tasks::ExtractConfig config, bool whole) {
   SequenceFlags& flags = command.flags;
   if (!flags.task.directory.empty()) {
     throw UsageError("--method takes sentences of the text, and no model",
@@ -76,6 +76,7 @@ void run_extract(SummarizeCommand command, const tasks::ExtractConfig& config, b
     flags.source.reading.pair_field = command.reference_field;
   }
   check_sequence_source(flags, whole);
+  config.rules.lines = !whole;
   const auto extract = [&](std::span<const tasks::Document> documents) { return tasks::extract(documents, config); };
   run_sequence_task(flags, {}, whole, extract, "summary_text");
 }

@@ -42,7 +42,7 @@ Json read_label_groups(const std::string& file) {
   }
   Json groups = formats::read_json(named_by_user(file));
   const auto is_list = [](const Json& labels) {
-    return labels.is_array() && std::all_of(labels.begin(), labels.end(), [](const Json& l) { return l.is_string(); });
+    return labels.is_array() && !labels.empty() && std::all_of(labels.begin(), labels.end(), [](const Json& l) { return l.is_string(); });
   };
   if (!groups.is_object() || groups.empty()) {
     fail(ErrorKind::kFormat, quote(file, 4096), ": expected an object {NAME: [LABEL, ...]} with a group, found ",
@@ -50,7 +50,7 @@ Json read_label_groups(const std::string& file) {
   }
   for (const auto& [name, members] : groups.items()) {
     if (!is_list(members)) {
-      fail(ErrorKind::kFormat, quote(file, 4096), ": group ", quote(name), ": expected a list of labels, found ",
+      fail(ErrorKind::kFormat, quote(file, 4096), ": group ", quote(name), ": expected a list with a label, found ",
            shown(members));
     }
     if (name.empty() || name == "median" || name.starts_with("median_")) {

@@ -301,10 +301,11 @@ void MultilabelObjective::predictions(Kept kept, const WriteLine& write) const {
   const auto labels = static_cast<std::size_t>(width());
   for (std::size_t row = 0; row < positives_[Split::kHeldOut].size(); ++row) {
     const auto logits = kept.subspan(row * labels, labels);
-    const std::vector<float> narrow(logits.begin(), logits.end());
+    Json scores = Json::array();
     Json found = Json::array();
     Json truth = Json::array();
     for (std::size_t label = 0; label < labels; ++label) {
+      scores.push_back(tasks::sigmoid(logits[label]));
       if (logits[label] > 0.0) {
         found.push_back(labels_.names()[label]);
       }
@@ -312,8 +313,7 @@ void MultilabelObjective::predictions(Kept kept, const WriteLine& write) const {
     for (const std::int64_t label : positives_[Split::kHeldOut][row]) {
       truth.push_back(labels_.names()[static_cast<std::size_t>(label)]);
     }
-    write(
-        {{"labels", found}, {"scores", tasks::label_scores(narrow, tasks::ScoreFunction::kSigmoid)}, {"truth", truth}});
+    write({{"labels", found}, {"scores", scores}, {"truth", truth}});
   }
 }
 

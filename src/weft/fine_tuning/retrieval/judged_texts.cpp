@@ -175,7 +175,7 @@ Json JudgedTexts::figures(std::span<const double> vectors, std::int64_t width) c
     figures["spearman"] = formats::or_null(metrics::spearman(scores, cosines));
   }
   if (!relevant_.empty()) {
-    metrics::RankingAverage average;
+    metrics::RankingAverage average(metrics::Unanswered::kLeftOut);
     visit_rankings(vectors, width, [&](std::int64_t /*query*/, const Ranking& one) { average.add(one.relevance); });
     const std::optional<metrics::RankingFigures> found = average.figures();
     for (const metrics::RankingFigure& figure : metrics::kRankingFigures) {

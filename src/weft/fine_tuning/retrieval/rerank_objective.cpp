@@ -210,7 +210,7 @@ std::vector<double> RerankObjective::losses(Kept kept) const {
 Json RerankObjective::ranking_figures(Kept kept) const {
   constexpr std::size_t kJudgedRanks = 10;  // few queries come with a hundred texts
   const Labels& held = labels(Split::kHeldOut);
-  metrics::RankingAverage average;
+  metrics::RankingAverage average(metrics::Unanswered::kLeftOut);
   for (const std::vector<std::size_t>& rows : rows_by_query()) {
     std::vector<std::string> ids;
     std::vector<metrics::RankedText> texts;

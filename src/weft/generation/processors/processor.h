@@ -7,8 +7,10 @@
 #include <functional>
 #include <limits>
 #include <span>
+#include <string>
 #include <vector>
 
+#include "weft/core/error.h"
 #include "weft/generation/settings/generation_config.h"
 
 namespace weft::generation {
@@ -24,6 +26,21 @@ struct RowScores {
       source;                ///< ids of what the encoder read without padding; of a language model, the prompt
   std::int64_t item = 0;     ///< which prompt of the call it continues
   std::int64_t longest = 0;  ///< tokens with which it ends at the latest
+};
+
+/// What is wrong with one prompt of a call. Whoever knows the prompt's name says it in place of the number.
+class PromptError : public Error {
+ public:
+  PromptError(std::int64_t item, std::string problem)
+      : Error(ErrorKind::kArgument, concat("text ", item, ": ", problem)), item_(item), problem_(std::move(problem)) {}
+
+  std::int64_t item() const noexcept { return item_; }
+  Error named(const std::string& name) const { return {kind(), concat(name, ": ", problem_)}; }
+  PromptError of_item(std::int64_t item) const { return {item, problem_}; }
+
+ private:
+  std::int64_t item_;
+  std::string problem_;
 };
 
 /// Changes the scores; keeps nothing between calls, so that rows may run in any order and at once.

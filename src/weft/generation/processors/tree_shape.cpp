@@ -71,8 +71,9 @@ Leaves leaves_of(const TreeShape& shape, const Pieces& pieces, const RowScores& 
   for (const std::string& word : words_of(shape, row.source)) {
     const std::string text(shape.leaf(word));
     leaves.each.push_back({text, tokens_from(concat(' ', text), pieces)});
-    require(leaves.each.back().costs.front() < kNever, "text ", row.item, ": the tokens of the model cannot write ",
-            Quoted(text), " behind a blank");
+    if (leaves.each.back().costs.front() >= kNever) {
+      throw PromptError(row.item, concat("the tokens of the model cannot write ", Quoted(text), " behind a blank"));
+    }
   }
   leaves.costs.assign(leaves.each.size() + 1, 0);
   for (std::size_t i = leaves.each.size(); i-- > 0;) {
@@ -252,8 +253,10 @@ class TreeKeeper {
     std::vector<std::int64_t> ids;
     add_fitting(pieces_, 0, state, room, ids);
     std::erase_if(ids, [&](std::int64_t id) { return id >= std::ssize(row.scores); });
-    require(!ids.empty(), "text ", row.item, ": no tree over its ", leaves.each.size(), " words has room in the ",
-            row.longest, " tokens of the longest text");
+    if (ids.empty()) {
+      throw PromptError(row.item, concat("no tree over its ", leaves.each.size(), " words has room in the ", row.longest,
+                                         " tokens of the longest text"));
+    }
     return ids;
   }
 

@@ -66,8 +66,9 @@ void keep_only(std::span<float> scores, std::span<const std::int64_t> ids) {
 Processor allow_only(AllowedTokens allowed) {
   return [allowed = std::move(allowed)](const RowScores& row) {
     const std::vector<std::int64_t> ids = allowed(row.item, row.tokens);
-    require(!ids.empty(), "text ", row.item, " may not go on: no token is allowed behind its ", row.tokens.size(),
-            " tokens");
+    if (ids.empty()) {
+      throw PromptError(row.item, concat("no token is allowed behind its ", row.tokens.size(), " tokens"));
+    }
     for (const std::int64_t id : ids) {
       require(id >= 0 && id < std::ssize(row.scores), "text ", row.item, ": token ", id,
               " is allowed, but the model has ", row.scores.size(), " tokens");

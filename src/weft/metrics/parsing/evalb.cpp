@@ -101,16 +101,20 @@ class LineReader {
   std::vector<std::size_t> open_;
 };
 
-// Spans that count: not empty, labels up to the first - or =.
+bool same_label(std::string_view a, std::string_view b) {
+  return a == b || (a == "ADVP" && b == "PRT") || (a == "PRT" && b == "ADVP");
+}
+
+// Spans that count: not empty, labels up to the first - or =. A label that is left out takes the one that equals it
+// along; a word's tag does not.
 void keep_counted(std::vector<ScoredSpan>& spans, const Dropped& dropped) {
   for (ScoredSpan& span : spans) {
     span.label = span.label.substr(0, span.label.find_first_of("-="));
   }
-  std::erase_if(spans, [&](const ScoredSpan& span) { return span.from == span.to || is_dropped(dropped, span.label); });
-}
-
-bool same_label(std::string_view a, std::string_view b) {
-  return a == b || (a == "ADVP" && b == "PRT") || (a == "PRT" && b == "ADVP");
+  std::erase_if(spans, [&](const ScoredSpan& span) {
+    return span.from == span.to ||
+           std::any_of(dropped.begin(), dropped.end(), [&](const auto& label) { return same_label(label, span.label); });
+  });
 }
 
 // Each predicted span is right at most once: the first true one in the order of the text takes the first that fits.

@@ -3,7 +3,9 @@
 #include "weft/readers/open_answers/trivia_reader.h"
 
 #include <algorithm>
-#include <optional>
+#include <map>
+#include <set>
+#include <string>
 #include <utility>
 
 #include "weft/core/files.h"
@@ -65,42 +67,51 @@ class TriviaReader::Parser {
   }
 
   const std::string& domain() const {
-    if (domain_ != "Wikipedia" && domain_ != "Web") {
-      fail(ErrorKind::kFormat, name_, ": expected \"Wikipedia\" or \"Web\" at 'Domain', found ",
-           domain_.empty() ? "none" : quote(domain_));
+    const auto found = root_.find("Domain");
+    if (found == root_.end() || (found->second != "Wikipedia" && found->second != "Web")) {
+      reject("\"Wikipedia\" or \"Web\"", "Domain");
     }
-    return domain_;
+    return found->second.get_ref<const std::string&>();
   }
   bool verified_only() const {
-    if (!verified_) {
-      fail(ErrorKind::kFormat, name_, ": expected true or false at 'VerifiedEval', found none");
+    const auto found = root_.find("VerifiedEval");
+    if (found == root_.end() || !found->second.is_boolean()) {
+      reject("true or false", "VerifiedEval");
     }
-    return *verified_;
+    return found->second.get<bool>();
   }
 
  private:
   enum class Place { kStart, kRoot, kData, kEnd };
 
+  [[noreturn]] void reject(const char* expected, const char* name) const {
+    const auto found = root_.find(name);
+    fail(ErrorKind::kFormat, name_, ": expected ", expected, " at '", name, "', found ",
+         found == root_.end() ? std::string("none")
+                              : concat(found->second.type_name(), " ",
+                                       quote(found->second.dump(-1, ' ', true, Json::error_handler_t::replace), 60)));
+  }
+
   void walk_root() {
     if (!walker_.more('}')) {
-      if (!seen_data_ || !walker_.at_end()) {
-        walker_.broken(seen_data_ ? "something follows its end" : "it has no list 'Data'");
+      if (!names_.contains("Data") || !walker_.at_end()) {
+        walker_.broken(names_.contains("Data") ? "something follows its end" : "it has no list 'Data'");
       }
       place_ = Place::kEnd;
       return;
     }
     const std::string name = walker_.key();
+    if (!names_.insert(name).second) {
+      walker_.broken(concat("the key ", quote(name), " appears twice"));
+    }
     if (name == "Data") {
-      seen_data_ = true;
       walker_.enter('[');
       place_ = Place::kData;
       return;
     }
-    const Json value = walker_.value();
-    if (name == "Domain" && value.is_string()) {
-      domain_ = value.get<std::string>();
-    } else if (name == "VerifiedEval" && value.is_boolean()) {
-      verified_ = value.get<bool>();
+    Json value = walker_.value();
+    if (name == "Domain" || name == "VerifiedEval") {
+      root_.emplace(name, std::move(value));
     }
   }
 
@@ -148,9 +159,8 @@ class TriviaReader::Parser {
   JsonWalker walker_;
   QuestionPart part_;
   Place place_ = Place::kStart;
-  bool seen_data_ = false;
-  std::string domain_;
-  std::optional<bool> verified_;
+  std::set<std::string> names_;       // of the outer object
+  std::map<std::string, Json> root_;  // what it says of all questions
   QuestionIds ids_;
 };
 

@@ -126,7 +126,8 @@ std::string tree_text(const Tree& tree) {
 }
 
 std::string_view plain_label(std::string_view label) noexcept {
-  return label.substr(0, label.starts_with('-') ? label.size() : label.find_first_of("-="));
+  const bool is_mark = label.starts_with('-') || label.starts_with('=');
+  return label.substr(0, is_mark ? label.size() : label.find_first_of("-="));
 }
 
 Tree without_traces(const Tree& tree) {

@@ -34,14 +34,14 @@ class SearchEvaluation {
   explicit SearchEvaluation(const Judgements& judgements) : judgements_(judgements) {}
 
   /// `found` has each text once. A text with the id of the query is left out, as BEIR does. Nothing is counted for a
-  /// query that nobody judged.
+  /// query that nobody judged, and zeros for one of which no judged text is relevant.
   void add(const std::string& query, const std::vector<RankedId>& found);
   /// Nothing where no judged query was added.
   std::optional<metrics::RankingFigures> figures() const { return average_.figures(); }
 
  private:
   const Judgements& judgements_;
-  metrics::RankingAverage average_;
+  metrics::RankingAverage average_{metrics::Unanswered::kZero};
 };
 
 }  // namespace weft::store

@@ -69,6 +69,10 @@ void require_finite(std::span<const float> logits) {
 
 std::vector<double> softmax(std::span<const float> logits) {
   require_finite(logits);
+  return softmax_of_doubles(std::vector<double>(logits.begin(), logits.end()));
+}
+
+std::vector<double> softmax_of_doubles(std::span<const double> logits) {
   std::vector<double> scores(logits.begin(), logits.end());
   if (scores.empty()) {
     return scores;
@@ -84,6 +88,8 @@ std::vector<double> softmax(std::span<const float> logits) {
   }
   return scores;
 }
+
+double sigmoid(double logit) noexcept { return 1 / (1 + std::exp(-logit)); }
 
 ScoreFunction score_function(std::string_view name, std::string_view problem_type, std::int64_t labels) {
   if (name == "softmax") {
@@ -122,9 +128,7 @@ std::vector<double> label_scores(std::span<const float> logits, ScoreFunction fu
   require_finite(logits);
   std::vector<double> scores(logits.begin(), logits.end());
   if (function == ScoreFunction::kSigmoid) {
-    for (double& score : scores) {
-      score = 1 / (1 + std::exp(-score));
-    }
+    std::transform(scores.begin(), scores.end(), scores.begin(), sigmoid);
   }
   return scores;
 }

@@ -20,6 +20,11 @@ void require_finite(std::span<const float> logits);
 
 /// exp(x_i - max) / sum, summed in float64. An empty row gives an empty one. Errors: kNumeric as require_finite.
 std::vector<double> softmax(std::span<const float> logits);
+/// The same of finite float64 logits.
+std::vector<double> softmax_of_doubles(std::span<const double> logits);
+
+/// 1 / (1 + exp(-logit)).
+double sigmoid(double logit) noexcept;
 
 /// What makes scores of a classifier's logits.
 enum class ScoreFunction { kSoftmax, kSigmoid, kNone };

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <string_view>
 #include <utility>
 
 #include "weft/core/error.h"
@@ -19,9 +20,25 @@ namespace {
 
 using SentenceOrder = std::vector<std::size_t>;
 
+// A sentence that goes over lines, with a blank for each line end and the blanks around it.
+std::string in_one_line(std::string_view sentence) {
+  constexpr std::string_view kBlanks = " \t\r\n\f\v";
+  std::string line;
+  while (true) {
+    const std::size_t end = sentence.find_first_of("\r\n");
+    const std::string_view part = sentence.substr(0, end);
+    line += part.substr(0, end == std::string_view::npos ? end : part.find_last_not_of(kBlanks) + 1);
+    if (end == std::string_view::npos) {
+      return line;
+    }
+    line += ' ';
+    sentence.remove_prefix(std::min(sentence.find_first_not_of(kBlanks, end), sentence.size()));
+  }
+}
+
 std::string joined_sentences(const SentenceTerms& terms, const std::string& text, SentenceOrder chosen) {
   std::sort(chosen.begin(), chosen.end());
-  return joined(chosen, " ", [&](std::size_t sentence) { return std::string(terms.places[sentence].in(text)); });
+  return joined(chosen, " ", [&](std::size_t sentence) { return in_one_line(terms.places[sentence].in(text)); });
 }
 
 SentenceOrder lead_order(const SentenceTerms& terms) {
@@ -113,7 +130,7 @@ SentenceOrder within_limits(const SentenceOrder& order, const SentenceTerms& ter
 
 TaskResult extract_one(const Document& given, const ExtractConfig& config) {
   const Document document{text::with_replacements(given.first), given.second, given.name};
-  const SentenceTerms terms = sentence_terms(document.first);
+  const SentenceTerms terms = sentence_terms(document.first, config.rules);
   require(terms.terms > 0, document.name, ": a summary needs a text with words, found none");
   const SentenceOrder chosen = within_limits(order_by_method(terms, document, config), terms, document.first, config);
   const formats::Json summary = {{"summary_text", joined_sentences(terms, document.first, chosen)},

@@ -9,6 +9,7 @@
 
 #include "weft/core/fields.h"
 #include "weft/tasks/task_run.h"
+#include "weft/text/sentences/sentences.h"
 
 namespace weft::tasks {
 
@@ -17,6 +18,7 @@ struct ExtractConfig {
   std::int64_t sentences = 3;
   std::int64_t words = 0;
   std::int64_t seed = 0;
+  text::SentenceRules rules = {};  ///< whether a line end ends a sentence
 
   template <typename Visitor>
   static void fields(Visitor&& visit) {
@@ -34,7 +36,7 @@ struct ExtractConfig {
 };
 
 /// For each document `[{"summary_text", "sentences"}]`: the sentences that were taken, in the text's order with a blank
-/// between, and their numbers from 0. The method takes one after another; the first that would go beyond a limit ends
+/// between and a blank for a line end within, and their numbers from 0. The method takes one after another; the first that would go beyond a limit ends
 /// the summary. `oracle` takes, each time, the sentence that adds most to the sum of ROUGE-1's and ROUGE-2's F against
 /// the document's second text, until none adds anything. Metadata: {"sentences"}, how many the text has. Errors:
 /// naming the document, kArgument for one without a sentence, or without a reference for `oracle`; those of the method.

@@ -51,9 +51,9 @@ std::vector<TermCount> counted_terms(std::vector<std::uint32_t> words) {
 
 }  // namespace
 
-SentenceTerms sentence_terms(std::string_view text) {
+SentenceTerms sentence_terms(std::string_view text, const text::SentenceRules& rules) {
   SentenceTerms result;
-  result.places = text::find_sentences(text);
+  result.places = text::find_sentences(text, rules);
   result.words.reserve(result.places.size());
   result.counts.reserve(result.places.size());
   std::unordered_map<std::string, std::uint32_t> numbers;

@@ -8,6 +8,7 @@
 #include "weft/core/error.h"
 #include "weft/core/system/option_name.h"
 #include "weft/core/work/pieces.h"
+#include "weft/generation/processors/processor.h"
 #include "weft/tasks/sequences/languages.h"
 #include "weft/text/hugging_face/texts.h"
 #include "weft/text/utf8.h"
@@ -17,6 +18,7 @@ namespace {
 
 // A document on its way: what is translated, and where its sources lie among those of all documents.
 struct Assignment {
+  std::string name;        // of the document, as errors call it
   std::string text;        // the document, in valid UTF-8
   std::size_t offset = 0;  // of what is translated: behind its own code and the blanks around it, which are ASCII
   std::string prefix;      // the language code, with a blank
@@ -38,7 +40,7 @@ class Translation {
       : model_(model), options_(options), codes_(model.tokenizer->language_codes()) {}
 
   void add(const Document& document) {
-    Assignment task;
+    Assignment task{.name = document.name};
     task.text = text::valid_text(document.first);
     if (task.text.empty()) {
       task.text = document.first;
@@ -68,7 +70,7 @@ class Translation {
 
   std::vector<TaskResult> run() {
     const std::vector<Writing> written =
-        options_.on_translated ? write_in_order() : write_all(*model_.writer, sources_, options_.batch, {}, language());
+        options_.on_translated ? write_in_order() : write_sources(0, sources_.size());
     std::vector<TaskResult> results;
     results.reserve(tasks_.size());
     for (const Assignment& task : tasks_) {
@@ -83,6 +85,17 @@ class Translation {
     end_piece();
     return options_.languages ? source_ids(model_, stretch, document.name, options_.languages->frame)
                               : source_ids(model_, readable(task, stretch), document.name);
+  }
+
+  std::vector<Writing> write_sources(std::size_t first, std::size_t count) const {
+    try {
+      return write_all(*model_.writer, std::span(sources_).subspan(first, count), options_.batch, {}, language());
+    } catch (const generation::PromptError& error) {
+      const std::size_t source = first + static_cast<std::size_t>(error.item());
+      // Of documents without a sentence, which have no source, the last one that begins there has it.
+      const auto behind = std::ranges::upper_bound(tasks_, source, {}, &Assignment::first_source);
+      throw error.named(std::prev(behind)->name);
+    }
   }
 
   TargetLanguage language() const { return options_.languages ? options_.languages->target : TargetLanguage{}; }
@@ -107,8 +120,7 @@ class Translation {
     hand_on_empty(task, 0);
     while (all.size() < sources_.size()) {
       const std::size_t more = std::min(static_cast<std::size_t>(count), sources_.size() - all.size());
-      for (Writing& one :
-           write_all(*model_.writer, std::span(sources_).subspan(all.size(), more), options_.batch, {}, language())) {
+      for (Writing& one : write_sources(all.size(), more)) {
         const std::size_t source = all.size();
         all.push_back(std::move(one));
         task += hand_on(task, source, all.back()) ? 1 : 0;

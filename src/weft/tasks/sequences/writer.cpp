@@ -8,6 +8,7 @@
 #include "weft/core/error.h"
 #include "weft/core/interrupt.h"
 #include "weft/core/progress.h"
+#include "weft/generation/processors/processor.h"
 
 namespace weft::tasks {
 
@@ -71,10 +72,14 @@ std::vector<Writing> write_all(Writer& writer, std::span<const Ids> sources, con
       done += lengths[source];
     }
     const auto tell = [&](std::size_t row, std::span<const std::int64_t> ids) { on_settled(batch[row], ids); };
-    std::vector<std::vector<Written>> written =
-        language.id >= 0 ? writer.write_in(language, rows, on_settled ? OnSettled(tell) : OnSettled())
-        : on_settled     ? writer.write_telling(rows, tell)
-                         : writer.write(rows);
+    std::vector<std::vector<Written>> written;
+    try {
+      written = language.id >= 0 ? writer.write_in(language, rows, on_settled ? OnSettled(tell) : OnSettled())
+                : on_settled     ? writer.write_telling(rows, tell)
+                                 : writer.write(rows);
+    } catch (const generation::PromptError& error) {
+      throw error.of_item(static_cast<std::int64_t>(batch[static_cast<std::size_t>(error.item())]));
+    }
     require(written.size() == batch.size(), "the model wrote ", written.size(), " texts for ", batch.size(),
             " sources");
     if (interrupted()) {

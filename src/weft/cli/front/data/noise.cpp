@@ -48,7 +48,7 @@ struct NoiseConfig {
     visit(Field{"blank", &C::blank, "probability that a word is replaced by the filler"}.range(0.0, 1.0));
     visit(Field{"shuffle", &C::shuffle, "places over which a word moves at most; 0 for none"}.range(0, 1 << 20));
     visit(Field{"filler", &C::filler, "word in place of others; one that the texts do not have"});
-    visit(Field{"seed", &C::seed, "random seed; the same seed gives the same lines"});
+    visit(Field{"seed", &C::seed, "random seed; the same seed gives the same lines"}.at_least(0));
   }
 };
 
@@ -81,7 +81,8 @@ void write_noise(const NoiseCommand& command) {
                               .blank = config.blank,
                               .shuffle = static_cast<std::size_t>(config.shuffle),
                               .filler = config.filler};
-  readers::ByteSource bytes(command.file);
+  readers::ByteSource bytes = readers::ByteSource::stream(command.file);
+  const std::string name = bytes.name();
   refuse_records(bytes);
   readers::TextSource lines(std::move(bytes), readers::ReadOptions());
   AtomicFile out(config.out);
@@ -98,7 +99,7 @@ void write_noise(const NoiseCommand& command) {
   require_found(count, {command.file}, "text");
   out.commit();
   if (with_filler > 0) {
-    log_warning(quote(command.file, 4096), ": the word ", quote(config.filler),
+    log_warning(name, ": the word ", quote(config.filler),
                 " stands in lines of the file already, so that nobody can tell it from the filler: ", with_filler,
                 " of ", count, "; --filler names another");
   }
@@ -115,7 +116,7 @@ void add_data_noise(CLI::App& data) {
   auto command = std::make_shared<NoiseCommand>();
   CLI::App& app = add_command(data, "noise", "words dropped, filled in and shuffled, for texts that a model made",
                               std::string(kNoiseExamples));
-  app.add_option("FILE", command->file, "plain text, also in gzip, a text a line; no JSON and no table")->required();
+  app.add_option("FILE", command->file, "plain text, also in gzip, a text a line; no JSON and no table; - is standard input")->required();
   add_fields<NoiseConfig>(app, {.title = "Options"}, command->given);
   add_json_flag(app, command->json);
   app.callback([command] { write_noise(*command); });

@@ -32,7 +32,7 @@ struct OpenedPredictions {
 };
 
 // Whether the text is one object a line, as `weft eval --predictions FILE.jsonl` writes them: a line that is an object,
-// and another behind it, or none where it names a question, as the line of one question does.
+// and another behind it, or none where it names a question and its answer, rightly or not, as the line of one does.
 bool looks_like_lines(std::string_view text) {
   constexpr std::string_view kBlanks = " \t\r\n";
   text.remove_prefix(std::min(text.find_first_not_of(kBlanks), text.size()));
@@ -44,9 +44,9 @@ bool looks_like_lines(std::string_view text) {
     return false;  // goes on, or is none, which the reader says
   }
   const bool more = text.find_first_not_of(kBlanks, line.size()) != std::string_view::npos;
-  const auto id = object.find("id");
-  return object.is_object() && (more || object.contains("example_id") ||
-                                (id != object.end() && id->is_string() && object.contains("answer")));
+  const bool named = object.contains("id") || object.contains("_id");
+  const bool answered = object.contains("answer") && !object["answer"].is_object();
+  return object.is_object() && (more || object.contains("example_id") || (named && answered));
 }
 
 OpenedPredictions open_predictions(const std::string& path) {
