@@ -7,6 +7,8 @@ import pathlib
 import sys
 import time
 
+from . import attempts
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
@@ -19,19 +21,6 @@ def turn():
     say({"ready": True})
     seconds = float(sys.stdin.readline() or 0)
     return time.monotonic() + seconds  # the clock begins with the turn, not with the waiting for it
-
-
-def attempt(part, work):
-    """Says what `work` returns, or why it did not: the next one is tried all the same."""
-    try:
-        say({"part": part, **work()})
-    except Exception as error:  # noqa: BLE001: PyTorch has many classes of its own
-        say({"part": part, "problem": problem_of(error)})
-
-
-def problem_of(error):
-    said = str(error).splitlines() or [""]
-    return f"{type(error).__name__}: {said[0][:200]}"
 
 
 def load(options):
@@ -53,12 +42,19 @@ def load(options):
 def exact(options):
     """A kernel that fails takes the process's GPU with it: the process begins again behind the call that failed, in the same turn."""
     library, device = load(options)
+    from . import calls
     from . import exact as checks
 
-    deadline = options.deadline or turn()
-    if not options.after:
+    counted = calls.Counts(library, options.emulated, options.after)
+    if options.deadline:
+        deadline = options.deadline
+    else:
+        counted.wait()
+        deadline = turn()
         say(facts(device))
-    failed = checks.run(library, device, say, deadline, options.emulated, options.after)
+        say({"part": "several GPUs", "verdict": f"not run: {of_several(device)}"})
+    failed = checks.run(library, device, say, deadline, options.emulated, options.after, counted)
+    counted.close()
     if failed is not None and time.monotonic() < deadline:
         words = [word for word in sys.argv if not word.startswith(("--after", "--deadline"))]
         os.execv(sys.executable, [sys.executable, *words, f"--after={failed + 1}", f"--deadline={deadline}"])
@@ -72,6 +68,13 @@ def facts(device):
         of = torch.cuda.get_device_properties(0)
         line |= {"device": of.name, "capability": f"{of.major}.{of.minor}", "memory": of.total_memory, "multiprocessors": of.multi_processor_count}
     return line
+
+
+def of_several(device):
+    import torch
+
+    count = torch.cuda.device_count() if device.type == "cuda" else 0
+    return {0: "the emulation is none", 1: "there is one"}.get(count, f"there are {count}, and nothing here uses more than one")
 
 
 def setting_of(options, length=16384):
@@ -92,9 +95,9 @@ def speed(options):
         at = dataclasses.replace(setting, length=length)
         for timed in patterns.TIMED:
             if time.monotonic() < deadline and not (timed.is_dense and length > 16384):
-                attempt("speed", lambda at=at, timed=timed: times.ours(at, timed))
+                attempts.attempt(say, {"part": "speed"}, lambda at=at, timed=timed: times.ours(at, timed))
         for backend in () if options.emulated or length > 16384 else times.BACKENDS:
-            attempt("speed", lambda at=at, backend=backend: times.dense(at, backend))
+            attempts.attempt(say, {"part": "speed"}, lambda at=at, backend=backend: times.dense(at, backend))
         if length == setting.length:
             decode(options, setting, deadline)
 
@@ -111,7 +114,7 @@ def decode(options, setting, deadline):
                     for line in times.decoding(setting, texts, keys):
                         say(line)
                 except Exception as error:  # noqa: BLE001: the next size is tried all the same
-                    say({"part": "decode", "texts": texts, "keys": keys, "problem": problem_of(error)})
+                    say({"part": "decode", "texts": texts, "keys": keys, "problem": attempts.problem_of(error)})
 
 
 def flex(options):
@@ -158,12 +161,13 @@ def steps(options):
 def small(options):
     """A few calls for compute-sanitizer, which makes each a hundred times slower."""
     library, device = load(options)
+    from . import calls
     from . import exact as checks
 
     deadline = turn()
-    calls = (checks.Call("window(40)", length=130), checks.Call("window(16) | global(2)", "float32", length=70, has_padding=True),
-             checks.Call("window(40) | global(2)", length=130, batch=2, dropout=0.25), checks.Call("full", length=300, is_decoded=True))  # fmt: skip
-    for seed, call in enumerate(calls):
+    listed = (calls.Call("window(40)", length=130), calls.Call("window(16) | global(2)", "float32", length=70, has_padding=True),
+             calls.Call("window(40) | global(2)", length=130, batch=2, dropout=0.25), calls.Call("full", length=300, is_decoded=True))  # fmt: skip
+    for seed, call in enumerate(listed):
         if time.monotonic() < deadline:
             say({"part": "sanitizer", **checks.check(library, call, device, seed)})
 

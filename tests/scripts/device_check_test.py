@@ -14,11 +14,24 @@ import sys
 import tempfile
 import time
 import unittest
+import unittest.mock
 
 ROOT = pathlib.Path(os.environ.get("WEFT_SOURCE_DIR", pathlib.Path(__file__).resolve().parents[2]))
 LIBRARIES = pathlib.Path(os.environ.get("WEFT_BINARY", ROOT / "build/release/bin/weft")).parent.parent / "lib"
-sys.path.insert(0, str(ROOT / "scripts"))
+sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "tests/python")]
 from device_checking import parent, tables, targets  # noqa: E402
+
+READY = 'say({"ready": True}); sys.stdin.readline()\n'
+try:
+    import cpu_torch  # noqa: F401: the PyTorch of .venv needs its help
+    from device_checking import calls, exact, library, models, steps, timing
+except ModuleNotFoundError as missing:
+    if missing.name not in (None, "torch"):
+        raise
+    torch = None
+else:
+    import torch
+needs_torch = unittest.skipIf(torch is None, "there is no PyTorch for this Python")
 
 
 def time_of(who, pattern, forward, both, length=targets.LENGTH):
@@ -66,63 +79,95 @@ class DeviceCheckTest(unittest.TestCase):
         self.assertEqual(len([line for line in found if line.startswith("| --")]), 5)
         self.assertEqual(list(tables.page([])), ["no device, PyTorch ?"])
 
+    @needs_torch
     def test_targets_of_training_steps(self):
-        try:
-            from device_checking import steps
-        except ImportError:
-            self.skipTest("there is no PyTorch for this Python")
         found = steps.judged({"step": 100.0, "bytes": 9 << 30, "weights": "float32"}, {"step": 20.0, "bytes": 4 << 30}, 4096)
         self.assertEqual((found["ratio"], found["verdict"]), (5.0, "held"))
         self.assertEqual((found["memory_ratio"], found["memory_verdict"]), (2.25, "short by 25%"))
 
-    def test_checks_go_on_behind_a_call_whose_kernels_failed(self):
-        try:
-            from device_checking import exact
-        except ImportError:
-            self.skipTest("there is no PyTorch for this Python")
-        calls, said, check = list(itertools.islice(exact.named_calls(True), 4)), [], exact.check
+    def run_with(self, check, not_finite=None, after=0):
+        """(what exact.run returns, what it says) with these in place of its checks."""
+        said = []
+        with unittest.mock.patch.multiple(exact, check=check, not_finite=not_finite or (lambda *_: {"call": exact.NAN_CHECK, "wrong": None})):
+            return exact.run(None, None, said.append, time.monotonic() + 60, True, after), said
 
-        def failing(_library, call, _device, number):
-            if number == 2:
-                raise RuntimeError("CUDA error: unspecified launch failure\nsee the manual")
+    @needs_torch
+    def test_checks_go_on_behind_a_call_whose_kernels_failed(self):
+        listed = list(itertools.islice(calls.named_calls(True), 4))
+        # PyTorch's, and what our library says of the first call behind a failure.
+        for kind in (RuntimeError, torch.AcceleratorError, library.Problem):
+
+            def failing(_library, call, _device, number, _counts, kind=kind):
+                if number == 2:
+                    raise kind("CUDA error: unspecified launch failure\nsee the manual")
+                return {"call": str(call), "errors": [0.0], "wrong": None}
+
+            failed, said = self.run_with(failing, after=1)
+            self.assertEqual((failed, [line.get("call") for line in said]), (2, [str(listed[0]), str(listed[1]), None]))
+            self.assertEqual(said[1]["wrong"], f"{kind.__name__}: CUDA error: unspecified launch failure")
+            self.assertEqual((said[2]["checked"], said[2]["wrong_calls"]), (2, 1))
+            failed, said = self.run_with(failing, after=failed + 1)
+            self.assertEqual((failed, said[0]["call"]), (None, str(listed[2])))
+
+    @needs_torch
+    def test_a_launch_that_is_refused_is_a_failed_call(self):
+        """As the library does it behind an error of CUDA that stays: weft_cuda_forward returns what is wrong."""
+        opened = library.Library(LIBRARIES / "libweft_cuda_emulated.so", LIBRARIES / "libweft_device_case.so")
+        opened.kernels = unittest.mock.Mock(weft_cuda_forward=lambda *_: b"a kernel was not launched: unspecified launch failure")
+        found, has_failed = exact.attempted("a call", lambda: exact.check(opened, calls.Call("window(8)", length=16), torch.device("cpu"), 1))
+        self.assertEqual((found["wrong"], has_failed), ("Problem: a kernel was not launched: unspecified launch failure", True))
+
+    @needs_torch
+    def test_checks_go_on_behind_a_check_of_nan_whose_kernels_failed(self):
+        def failing(_library, _device):
+            raise library.Problem("an illegal memory access was encountered")
+
+        def right(_library, call, *_):
             return {"call": str(call), "errors": [0.0], "wrong": None}
 
-        exact.check = failing
-        try:
-            failed = exact.run(None, None, said.append, time.monotonic() + 60, True, after=1)
-            self.assertIsNone(exact.run(None, None, said.append, time.monotonic() + 60, True, after=failed + 1))
-        finally:
-            exact.check = check
-        self.assertEqual((failed, [line.get("call") for line in said[:3]]), (2, [str(calls[0]), str(calls[1]), None]))
-        self.assertEqual((said[1]["wrong"], said[2]["checked"]), ("RuntimeError: CUDA error: unspecified launch failure", 2))
-        self.assertEqual(said[3]["call"], str(calls[2]))
+        failed, said = self.run_with(right, failing)
+        self.assertEqual((failed, len(said), said[0]["call"]), (0, 1, exact.NAN_CHECK))
+        self.assertIn("illegal memory access", said[0]["wrong"])
+        failed, said = self.run_with(right, failing, after=failed + 1)
+        self.assertEqual((failed, said[0]["call"], said[-1]["checked"]), (None, str(next(calls.named_calls(True))), exact.MOST_SMALL))
 
-    def test_checks_go_on_behind_a_check_of_nan_whose_kernels_failed(self):
-        try:
-            from device_checking import exact
-        except ImportError:
-            self.skipTest("there is no PyTorch for this Python")
-        said, check, not_finite = [], exact.check, exact.not_finite
+    @needs_torch
+    def test_a_call_is_held_against_flash_where_flash_computes_the_same(self):
+        errors, theirs = [2.20e-3, 2.5e-3, 2.5e-3, 2.5e-3], [2.19e-3, 3e-3, 3e-3, 3e-3]
+        self.assertIn("output is off by 2.2000e-03, flash by 2.1900e-03", exact.verdict(calls.Call("full", length=1000), errors, theirs))
+        self.assertIsNone(exact.verdict(calls.Call("full", length=1000), theirs, theirs))
+        for other in (calls.Call("full", length=130), calls.Call("full", "float16", length=1000), calls.Call("full", length=1000, key_heads=1),
+                      calls.Call("window(9)", length=1000), calls.Call("full", length=1000, has_padding=True)):  # fmt: skip
+            self.assertFalse(other.is_against_flash(), str(other))
+        self.assertIsNone(exact.verdict(calls.Call("window(9)", length=1000), errors, theirs))
+        self.assertIn("PyTorch by", exact.verdict(calls.Call("window(9)", length=1000), [2.5e-3] * 4, theirs))
+        self.assertTrue(any(call.is_against_flash() for call in itertools.islice(calls.named_calls(False), 12)))
 
-        def failing(_library, _device):
-            raise RuntimeError("CUDA error: an illegal memory access was encountered")
+    @needs_torch
+    def test_calls_of_wide_heads_and_joined_rows_are_among_the_first(self):
+        first = list(itertools.islice(calls.named_calls(False), 12))
+        self.assertLessEqual({64, 128, 160, 256}, {call.head_dim for call in first})
+        self.assertLessEqual({("full", 4096), ("full", 2048), ("window(128) | global(40)", 2500)}, {(call.expression, call.length) for call in first})
+        numbers = [number for number, _ in itertools.islice(calls.numbered(False, 7), 3)]
+        self.assertEqual(numbers, [7, 8, 9])
 
-        exact.check, exact.not_finite = lambda _library, call, _device, _number: {"call": str(call), "errors": [0.0], "wrong": None}, failing
-        try:
-            failed = exact.run(None, None, said.append, time.monotonic() + 60, True)
-            self.assertEqual((failed, len(said), said[0]["call"]), (0, 1, exact.NAN_CHECK))
-            self.assertIn("illegal memory access", said[0]["wrong"])
-            self.assertIsNone(exact.run(None, None, said.append, time.monotonic() + 60, True, after=failed + 1))
-        finally:
-            exact.check, exact.not_finite = check, not_finite
-        self.assertEqual((said[1]["call"], said[-1]["checked"]), (str(next(exact.named_calls(True))), exact.MOST_SMALL))
+    @needs_torch
+    def test_edges_are_asked_for_before_the_turn(self):
+        asked = []
+        counts = calls.Counts(argparse.Namespace(multiplicity=lambda *sites: asked.append(sites) or f"edges of {sites}"), False)
+        counts.wait()
+        named = {call.sites() for call in calls.named_calls(False)}
+        self.assertLessEqual(named, set(asked))
+        counts.threads.shutdown()
+        asked.clear()
+        every = list(itertools.islice(calls.numbered(False), len(list(calls.named_calls(False))) + calls.AHEAD + 1))
+        self.assertEqual([counts.of(call) for _, call in every], [f"edges of {call.sites()}" for _, call in every])
+        self.assertEqual(asked, [every[-1][1].sites()])
 
+    @needs_torch
+    @needs_torch
+    @needs_torch
     def test_whole_models_have_the_fastest_turn_and_kernels_the_median(self):
-        try:
-            import torch
-            from device_checking import timing
-        except ImportError:
-            self.skipTest("there is no PyTorch for this Python")
         clock = timing.time.perf_counter
         cpu = torch.device("cpu")
         try:
@@ -171,14 +216,17 @@ class DeviceCheckTest(unittest.TestCase):
         ready = 'say({"ready": True}); sys.stdin.readline()\n'
         status, written = self.given_turns([
             'sys.exit("RuntimeError: there is no device\\nsee the manual")',
-            ready + 'print("a word of a library"); say({"part": "exact", "checked": 3}); raise ValueError("lost")',
-            ready + 'say({"part": "speed", "who": "weft"})\n',
+            READY + 'print("a word of a library"); say({"part": "exact", "checked": 3}); raise ValueError("lost")',
+            READY + 'say({"part": "speed", "who": "weft"})\n',
         ])  # fmt: skip
         self.assertEqual(status, 1)
         self.assertEqual(written[0]["problem"], "did not begin: RuntimeError: there is no device")
         self.assertEqual((written[1]["checked"], written[2]["problem"]), (3, "ended with 1: ValueError: lost"))
         self.assertEqual((written[3]["who"], written[4]["wrong"], written[4]["calls_checked"]), ("weft", 2, 3))
 
+    @needs_torch
+    @needs_torch
+    @unittest.skipUnless(BUILT_PACKAGE.is_dir(), "the Python package is not built")
     def test_nothing_checked_is_a_failure(self):
         self.assertEqual(self.given_turns([])[0], 1)
         status, written = self.given_turns(['say({"ready": True})'], seconds=0.0)
@@ -206,7 +254,8 @@ class DeviceCheckTest(unittest.TestCase):
 
     def check_lines(self, lines):
         self.assertEqual([line["wrong"] for line in lines if line.get("wrong") and line["part"] != "end"], [])
-        self.assertEqual({line["part"] for line in lines}, {"facts", "exact", "speed", "decode", "flex", "models", "steps", "targets", "end"})
+        self.assertEqual({line["part"] for line in lines}, {"facts", "exact", "several GPUs", "speed", "decode", "flex", "models", "steps", "targets",
+                                                               "end"})
         self.assertTrue(all(line["emulated"] for line in lines))
         # Without transformers, or without the package, they say so.
         self.assertTrue(all(line["verdict"] for line in lines if line["part"] in ("models", "steps") and "ratio" not in line))
