@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A part is a process: it loads what it needs, says that it is ready, waits for its turn, and says lines of JSON until its time is up."""
 import dataclasses
+import itertools
 import json
 import os
 import pathlib
@@ -91,30 +92,42 @@ def speed(options):
     from . import speed as times
 
     deadline = turn()
+    sizes = decoded_sizes(options, setting)
+    rivals(options, setting, sizes, deadline)
     for length in (setting.length,) if options.emulated else (16384, 4096, 65536):
         at = dataclasses.replace(setting, length=length)
         for timed in patterns.TIMED:
             if time.monotonic() < deadline and not (timed.is_dense and length > 16384):
                 attempts.attempt(say, {"part": "speed"}, lambda at=at, timed=timed: times.ours(at, timed))
-        for backend in () if options.emulated or length > 16384 else times.BACKENDS:
-            attempts.attempt(say, {"part": "speed"}, lambda at=at, backend=backend: times.dense(at, backend))
-        if length == setting.length:
-            decode(options, setting, deadline)
+        for keys, texts, name in sizes if length == setting.length else ():
+            if time.monotonic() < deadline:
+                line = {"part": "decode", "who": "weft", "pattern": name, "texts": texts, "keys": keys}
+                attempts.attempt(say, line, lambda of=(texts, keys, name): times.decoding(setting, *of))
 
 
-def decode(options, setting, deadline):
-    """Of one query a text, in the turn of `speed`."""
-    from . import patterns
+def rivals(options, setting, sizes, deadline):
+    """All times of rivals, before a kernel of ours runs: one that fails would take the process's GPU from them, too."""
     from . import speed as times
 
-    for keys in (setting.length,) if options.emulated else patterns.DECODED_KEYS:
-        for texts in patterns.DECODED_TEXTS[:1] if options.emulated else patterns.DECODED_TEXTS:
+    for length in () if options.emulated else (16384, 4096):
+        at = dataclasses.replace(setting, length=length)
+        for backend in times.BACKENDS:
             if time.monotonic() < deadline:
-                try:
-                    for line in times.decoding(setting, texts, keys):
-                        say(line)
-                except Exception as error:  # noqa: BLE001: the next size is tried all the same
-                    say({"part": "decode", "texts": texts, "keys": keys, "problem": attempts.problem_of(error)})
+                found, why = attempts.of_rival(lambda at=at, backend=backend: times.dense(at, backend))
+                say({"part": "speed", **(found or {"rival": backend, "length": length, "verdict": why})})
+    for keys, texts in dict.fromkeys(size[:2] for size in sizes):
+        if time.monotonic() < deadline:
+            found, why = attempts.of_rival(lambda of=(texts, keys): times.decoding_by_flash(setting, *of))
+            say({"part": "decode", "who": "flash", "pattern": "full", "texts": texts, "keys": keys, **(found or {"verdict": why})})
+
+
+def decoded_sizes(options, setting):
+    """(keys, texts, name of a pattern) of one query a text."""
+    from . import patterns
+
+    if options.emulated:
+        return [(setting.length, 1, name) for name in patterns.DECODED]
+    return list(itertools.product(patterns.DECODED_KEYS, patterns.DECODED_TEXTS, patterns.DECODED))
 
 
 def flex(options):

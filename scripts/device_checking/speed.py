@@ -71,18 +71,18 @@ def decoded_inputs(setting, texts, keys):
     return kernels.Inputs(*(torch.randn(shape, generator=made, device=setting.device).to(torch.bfloat16) for shape in shapes))
 
 
-def decoding(setting, texts, keys):
-    """Lines of one query a text: ours in each pattern, and flash over all keys. Calls follow each other, so that a cache that fits into the processor's
-    own memory is read from there; `gigabytes` are those of the keys and values that a query sees, a second."""
-    inputs = decoded_inputs(setting, texts, keys)
-    about = {"part": "decode", "texts": texts, "keys": keys}
-    for name, expression in patterns.DECODED.items():
-        case = kernels.Case(setting.library, expression, inputs)
-        yield {**about, "who": "weft", "pattern": name, **of_one_call(setting, case.forward, case.edges)}
-    attention = torch.nn.functional.scaled_dot_product_attention
+def decoding(setting, texts, keys, name):
+    """One query a text by our kernel, `name` of patterns.DECODED. Calls follow each other, so that a cache that fits into the processor's own memory is
+    read from there; `gigabytes` are those of the keys and values that a query sees, a second."""
+    case = kernels.Case(setting.library, patterns.DECODED[name], decoded_inputs(setting, texts, keys))
+    return of_one_call(setting, case.forward, case.edges)
+
+
+def decoding_by_flash(setting, texts, keys):
+    """The same over all keys by flash."""
+    inputs, attention = decoded_inputs(setting, texts, keys), torch.nn.functional.scaled_dot_product_attention
     with sdpa_kernel(BACKENDS["flash"]) if setting.device.type == "cuda" else contextlib.nullcontext(), torch.no_grad():
-        flash = lambda: attention(inputs.query, inputs.key, inputs.value)  # noqa: E731
-        yield {**about, "who": "flash", "pattern": "full", **of_one_call(setting, flash, texts * setting.heads * keys)}
+        return of_one_call(setting, lambda: attention(inputs.query, inputs.key, inputs.value), texts * setting.heads * keys)
 
 
 def of_one_call(setting, work, edges):

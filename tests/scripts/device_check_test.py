@@ -24,7 +24,7 @@ from device_checking import parent, tables, targets  # noqa: E402
 READY = 'say({"ready": True}); sys.stdin.readline()\n'
 try:
     import cpu_torch  # noqa: F401: the PyTorch of .venv needs its help
-    from device_checking import calls, exact, library, models, steps, timing
+    from device_checking import calls, exact, library, models, parts, speed, steps, timing
 except ModuleNotFoundError as missing:
     if missing.name not in (None, "torch"):
         raise
@@ -166,6 +166,23 @@ class DeviceCheckTest(unittest.TestCase):
 
     @needs_torch
     @needs_torch
+    def test_times_of_rivals_come_before_kernels_of_ours(self):
+        def failing(*_):
+            raise library.Problem("a kernel was not launched")
+
+        said, chosen = [], argparse.Namespace(emulated=False)
+        setting = speed.Setting(None, torch.device("cpu"), 12, 16384)
+        with unittest.mock.patch.multiple(parts, setting_of=lambda _: setting, turn=lambda: time.monotonic() + 60, say=said.append), \
+             unittest.mock.patch.multiple(speed, ours=failing, decoding=failing, decoding_by_flash=lambda *_: {"forward": 1.0},
+                                          dense=unittest.mock.Mock(side_effect=[{"who": "cudnn"}, RuntimeError("no engine"), *[{"who": "x"}] * 2])):
+            parts.speed(chosen)
+        first_of_ours = next(number for number, line in enumerate(said) if "problem" in line)
+        self.assertFalse(any("problem" in line for line in said[:first_of_ours]))
+        self.assertTrue(all(line["problem"] == "Problem: a kernel was not launched" for line in said[first_of_ours:]))
+        self.assertEqual(said[:2], [{"part": "speed", "who": "cudnn"}, {"part": "speed", "rival": "flash", "length": 16384,
+                                                                         "verdict": "not run: RuntimeError: no engine"}])
+        self.assertEqual(sum(line.get("who") == "flash" for line in said), 6)
+
     @needs_torch
     def test_whole_models_have_the_fastest_turn_and_kernels_the_median(self):
         clock = timing.time.perf_counter
