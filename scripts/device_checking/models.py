@@ -12,7 +12,7 @@ import tempfile
 
 import torch
 
-from . import targets, timing
+from . import attempts, targets, timing
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TOKENIZERS = ROOT / "tests/fixtures/tokenizers"
@@ -64,39 +64,57 @@ def ours(folder, length, device, repeats, *more):
 
 def run(device, say, is_small):
     """A line a model; where transformers or the package are not there, the line says so."""
-    try:
-        import transformers
-        import weft_attention
-    except ImportError as error:
-        say({"part": "models", "verdict": f"not run: {error}"})
-        return
     for name, make in MODELS.items():
-        torch.manual_seed(3)
-        model, tokenizer = make(transformers, SMALL if is_small else {})
-        with tempfile.TemporaryDirectory() as folder:
-            model.save_pretrained(folder)
-            shutil.copytree(TOKENIZERS / tokenizer, folder, dirs_exist_ok=True)
-            line = {"part": "models", "model": name}
-            try:
-                say({**line, **compared(weft_attention, model, folder, device, 1024 if is_small else 4096)})
-            except Exception as error:  # noqa: BLE001: whatever it is, the other model is tried
-                say({**line, "verdict": f"not run: {type(error).__name__}: {str(error)[:300]}"})
+        attempts.attempt(say, {"part": "models", "model": name}, lambda make=make: of_model(make, device, 1024 if is_small else 4096, is_small))
 
 
-def compared(weft_attention, model, folder, device, length):
+def of_model(make, device, length, is_small):
+    """Ours, and what transformers takes where it can."""
+    if why := attempts.absent("weft_attention", "weft_attention_runtime", "transformers"):
+        return {"verdict": why}
+    torch.manual_seed(3)
+    with tempfile.TemporaryDirectory() as folder:
+        made, why = attempts.of_rival(lambda: saved(make, SMALL if is_small else {}, folder))
+        if why:
+            return {"verdict": why}
+        model, tokenizer = made
+        shutil.copytree(TOKENIZERS / tokenizer, folder, dirs_exist_ok=True)
+        found = of_ours(folder, device, length)
+        times, why = attempts.of_rival(lambda: theirs(model, found["length"], device, turns_of(length)))
+    return {**found, **({"verdict": why} if why else beside(times, found))}
+
+
+def saved(make, sizes, folder):
+    import transformers
+
+    model, tokenizer = make(transformers, sizes)
+    model.save_pretrained(folder)
+    return model, tokenizer
+
+
+def turns_of(length):
+    return 1 if length < 4096 else TURNS
+
+
+def of_ours(folder, device, length):
     """Weft on the device is also compared with Weft on the CPU in float32."""
+    import weft_attention
+
     settings = {"device": str(device)} if device.type == "cuda" else {}
     opened = weft_attention.open(folder, dtype="bfloat16", **settings)
     text = "the " * length  # one window, cut where the model ends
     found, right = (of.encode(text, torch=True, truncate=True).float().cpu() for of in (opened, weft_attention.open(folder)))
     difference = float((found - right).norm() / right.norm())
-    turns = 1 if length < 4096 else TURNS
-    encode = timing.fastest(lambda: opened.encode(text, torch=True, truncate=True), device, turns)
+    encode = timing.fastest(lambda: opened.encode(text, torch=True, truncate=True), device, turns_of(length))
     opened.close()
-    own, memory = ours(folder, len(found), device, turns)
-    forward, replayed, their_memory = theirs(model, len(found), device, turns)
-    ratio = forward / own
+    own, memory = ours(folder, len(found), device, turns_of(length))
     wrong = None if difference <= MOST_DIFFERENCE else f"hidden states are off by {difference:.2e} from those of the CPU"
-    return {"length": len(found), "forward": own, "transformers_forward": forward, "transformers_replayed": replayed, "encode": encode,
-            "bytes": memory, "transformers_bytes": their_memory,
-            "difference": difference, "wrong": wrong, "ratio": ratio, "verdict": targets.verdict(ratio, targets.MODEL_FORWARD, None)}  # fmt: skip
+    return {"length": len(found), "forward": own, "encode": encode, "bytes": memory, "difference": difference, "wrong": wrong}
+
+
+def beside(times, found):
+    """What theirs() gave, and what became of the target."""
+    forward, replayed, memory = times
+    ratio = forward / found["forward"]
+    return {"transformers_forward": forward, "transformers_replayed": replayed, "transformers_bytes": memory, "ratio": ratio,
+            "verdict": targets.verdict(ratio, targets.MODEL_FORWARD, None)}  # fmt: skip

@@ -143,14 +143,14 @@ def flex(options):
 
 
 def warm():
-    """Loads what whole models need, where it is there, while other parts have their turn."""
-    try:
+    """Loads what transformers has of whole models, where it is there, while other parts have their turn; else the part says so."""
+
+    def load_classes():
         import transformers
-        import weft_attention  # noqa: F401
 
         return transformers.BigBirdForMaskedLM, transformers.LongformerForMaskedLM, transformers.GPT2LMHeadModel
-    except ImportError:
-        return None  # the part says so
+
+    attempts.of_rival(load_classes)
 
 
 def models(options):

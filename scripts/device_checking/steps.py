@@ -10,9 +10,10 @@ import tempfile
 
 import torch
 
-from . import models, targets, timing
+from . import attempts, models, targets, timing
 
 WRITTEN = 64
+SETTINGS = {"max_new_tokens": WRITTEN, "do_sample": False}
 TURNS = 7
 SMALL_DECODER = {"n_layer": 2, "n_embd": 64, "n_head": 2}
 
@@ -30,39 +31,43 @@ MODELS = {"big_bird": big_bird, "longformer": longformer}
 
 
 def run(device, say, is_small):
-    """Two lines a model and one of a decoder; where transformers or the package are not there, one line says so."""
-    try:
-        import transformers
-        import weft_attention
-        import weft_attention_runtime  # noqa: F401: it has the program
-    except ImportError as error:
-        say({"part": "steps", "verdict": f"not run: {error}"})
-        return
+    """A line a model, and one of a decoder; where transformers or the package are not there, the line says so."""
     length = 1024 if is_small else 4096
     for name, make in MODELS.items():
-        attempt(say, {"part": "steps", "model": name}, lambda make=make: step(transformers, make, device, length, is_small))
-    attempt(say, {"part": "steps", "model": "gpt2"}, lambda: writing(transformers, weft_attention, device, 256 if is_small else 1024 - WRITTEN, is_small))
+        attempt(say, name, lambda make=make: step(make, device, length, is_small))
+    attempt(say, "gpt2", lambda: writing(device, 256 if is_small else 1024 - WRITTEN, is_small))
 
 
-def attempt(say, line, work):
-    try:
-        say({**line, **work()})
-    except Exception as error:  # noqa: BLE001: whatever it is, the next one is tried
-        say({**line, "verdict": f"not run: {type(error).__name__}: {str(error)[:300]}"})
+def attempt(say, name, work):
+    def where_installed():
+        why = attempts.absent("weft_attention", "weft_attention_runtime", "transformers")
+        return {"verdict": why} if why else work()
+
+    attempts.attempt(say, {"part": "steps", "model": name}, where_installed)
 
 
-def step(transformers, make, device, length, is_small):
+def step(make, device, length, is_small):
     torch.manual_seed(3)
-    model = make(transformers, models.SMALL if is_small else {})
     with tempfile.TemporaryDirectory() as folder:
-        model.save_pretrained(folder)
         turns = 1 if is_small else TURNS
-        theirs = their_step(model, device, length, turns)
+        model, why = attempts.of_rival(lambda: saved(make, models.SMALL if is_small else {}, folder))
+        if why:
+            return {"verdict": why}
+        theirs, why = attempts.of_rival(lambda: their_step(model, device, length, turns))
         del model
         if device.type == "cuda":
-            torch.cuda.empty_cache()
+            attempts.of_rival(torch.cuda.empty_cache)  # says once more what CUDA said of theirs
         milliseconds, memory = models.ours(folder, length, device, turns, "--train")
-    return judged(theirs, {"step": milliseconds, "bytes": memory}, length)
+    ours = {"step": milliseconds, "bytes": memory}
+    return {"length": length, **ours, "verdict": why} if why else judged(theirs, ours, length)
+
+
+def saved(make, sizes, folder):
+    import transformers
+
+    model = make(transformers, sizes)
+    model.save_pretrained(folder)
+    return model
 
 
 def judged(theirs, ours, length):
@@ -96,24 +101,46 @@ def their_step(model, device, length, turns):
     return {"step": timing.fastest(once, device, turns), "bytes": before + timing.peak(once, device), "weights": weights}
 
 
-def writing(transformers, weft_attention, device, prompt, is_small):
+def writing(device, prompt, is_small):
     """64 tokens behind a prompt, the likeliest each time, in float32, so that both write the same."""
+    import weft_attention
+
+    text = " the" * prompt
+    with tempfile.TemporaryDirectory() as folder:
+        made, why = attempts.of_rival(lambda: decoder(folder, device, is_small))
+        if why:
+            return {"verdict": why}
+        opened = weft_attention.open(folder, dtype="float32", **({"device": "cuda"} if device.type == "cuda" else {}))
+        ours = timing.milliseconds(lambda: opened.generate(text, **SETTINGS), device, 3, replays=False)
+        found = opened.generate(text, **SETTINGS)[0]["generated_text"]
+    line = {"written": WRITTEN, "milliseconds_a_token": ours / WRITTEN}
+    theirs, why = attempts.of_rival(lambda: their_writing(*made, text, device))
+    if why:
+        return {**line, "verdict": why}
+    tokens, milliseconds, right = theirs
+    wrong = None if found == right else f"it writes {found[:40]!r}, transformers {right[:40]!r}"
+    return {"prompt": tokens, **line, "transformers_milliseconds_a_token": milliseconds / WRITTEN, "ratio": milliseconds / ours, "wrong": wrong}
+
+
+def decoder(folder, device, is_small):
+    """(a GPT-2, its tokeniser), both in the folder."""
+    import transformers
+
     torch.manual_seed(4)
     # As many as the tokeniser has.
     config = transformers.GPT2Config(vocab_size=321, bos_token_id=None, eos_token_id=None, **(SMALL_DECODER if is_small else {}))
     model = transformers.GPT2LMHeadModel(config).to(device).eval()
-    with tempfile.TemporaryDirectory() as folder:
-        model.save_pretrained(folder)
-        shutil.copytree(models.TOKENIZERS / "roberta", folder, dirs_exist_ok=True)
-        opened = weft_attention.open(folder, dtype="float32", **({"device": "cuda"} if device.type == "cuda" else {}))
-        text = " the" * prompt
-        settings = {"max_new_tokens": WRITTEN, "do_sample": False}
-        ours = timing.milliseconds(lambda: opened.generate(text, **settings), device, 3, replays=False)
-        found = opened.generate(text, **settings)[0]["generated_text"]
-        reader = transformers.AutoTokenizer.from_pretrained(folder)
+    model.save_pretrained(folder)
+    shutil.copytree(models.TOKENIZERS / "roberta", folder, dirs_exist_ok=True)
+    return model, transformers.AutoTokenizer.from_pretrained(folder)
+
+
+def their_writing(model, reader, text, device):
+    """(tokens of the text, milliseconds, what it writes)."""
     ids = torch.tensor([reader(text)["input_ids"]], device=device)
-    theirs = timing.milliseconds(lambda: model.generate(ids, min_new_tokens=WRITTEN, pad_token_id=0, **settings), device, 3, replays=False)
-    right = reader.decode(model.generate(ids, min_new_tokens=WRITTEN, pad_token_id=0, **settings)[0, ids.shape[1] :])
-    wrong = None if found == right else f"it writes {found[:40]!r}, transformers {right[:40]!r}"
-    return {"prompt": ids.shape[1], "written": WRITTEN, "milliseconds_a_token": ours / WRITTEN, "transformers_milliseconds_a_token": theirs / WRITTEN,
-            "ratio": theirs / ours, "wrong": wrong}  # fmt: skip
+
+    def write():
+        return model.generate(ids, min_new_tokens=WRITTEN, pad_token_id=0, **SETTINGS)
+
+    milliseconds = timing.milliseconds(write, device, 3, replays=False)
+    return ids.shape[1], milliseconds, reader.decode(write()[0, ids.shape[1] :])

@@ -19,7 +19,7 @@ import unittest.mock
 ROOT = pathlib.Path(os.environ.get("WEFT_SOURCE_DIR", pathlib.Path(__file__).resolve().parents[2]))
 LIBRARIES = pathlib.Path(os.environ.get("WEFT_BINARY", ROOT / "build/release/bin/weft")).parent.parent / "lib"
 sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "tests/python")]
-from device_checking import parent, tables, targets  # noqa: E402
+from device_checking import attempts, parent, tables, targets  # noqa: E402
 
 READY = 'say({"ready": True}); sys.stdin.readline()\n'
 try:
@@ -241,7 +241,46 @@ class DeviceCheckTest(unittest.TestCase):
         self.assertEqual((written[1]["checked"], written[2]["problem"]), (3, "ended with 1: ValueError: lost"))
         self.assertEqual((written[3]["who"], written[4]["wrong"], written[4]["calls_checked"]), ("weft", 2, 3))
 
+    def test_what_fails_of_ours_is_a_problem_and_what_is_absent_or_a_rivals_is_not(self):
+        said = []
+
+        def failing():
+            raise RuntimeError("CUDA error: out of memory\nsee the manual")
+
+        attempts.attempt(said.append, {"part": "models"}, failing)
+        self.assertEqual(said, [{"part": "models", "problem": "RuntimeError: CUDA error: out of memory"}])
+        self.assertEqual(attempts.of_rival(failing), (None, "not run: RuntimeError: CUDA error: out of memory"))
+        self.assertEqual(attempts.of_rival(lambda: 3), (3, None))
+        self.assertEqual(attempts.absent("weft_that_is_not_there"), "not run: No module named 'weft_that_is_not_there'")
+        self.assertIsNone(attempts.absent("json"))
+        with tempfile.TemporaryDirectory() as folder:
+            (pathlib.Path(folder) / "weft_broken.py").write_text("raise ImportError('undefined symbol: weft_cuda_forward')")
+            with unittest.mock.patch.object(sys, "path", [folder, *sys.path]), self.assertRaises(ImportError):
+                attempts.absent("weft_broken")
+
     @needs_torch
+    def test_models_of_ours_run_and_are_judged_where_transformers_fails(self):
+        def failing(*_):
+            raise RuntimeError("CUDA error: out of memory")
+
+        cpu, found = torch.device("cpu"), {"length": 8, "forward": 2.0, "wrong": None}
+        # (what fails of theirs, what fails of ours, what is said)
+        for theirs, ours, wanted in ((failing, lambda *_: found, {**found, "verdict": "not run: RuntimeError: CUDA error: out of memory"}),
+                                     (lambda *_: (9.0, None, 1), failing, {"problem": "RuntimeError: CUDA error: out of memory"})):  # fmt: skip
+            said = []
+            with unittest.mock.patch.object(attempts, "absent", lambda *_: None), \
+                 unittest.mock.patch.multiple(models, saved=lambda *_: (None, "roberta"), theirs=theirs, of_ours=ours):
+                models.run(cpu, said.append, True)
+            self.assertEqual(said, [{"part": "models", "model": name, **wanted} for name in models.MODELS])
+        for theirs, ours, wanted in ((failing, lambda *_: (2.0, 1), {"length": 8, "step": 2.0, "bytes": 1,
+                                                                     "verdict": "not run: RuntimeError: CUDA error: out of memory"}),
+                                     (lambda *_: {"step": 1.0}, failing, {"problem": "RuntimeError: CUDA error: out of memory"})):  # fmt: skip
+            said = []
+            with unittest.mock.patch.object(attempts, "absent", lambda *_: None), unittest.mock.patch.object(models, "ours", ours), \
+                 unittest.mock.patch.multiple(steps, saved=lambda *_: None, their_step=theirs):
+                steps.attempt(said.append, "big_bird", lambda: steps.step(None, cpu, 8, True))
+            self.assertEqual(said, [{"part": "steps", "model": "big_bird", **wanted}])
+
     @needs_torch
     @unittest.skipUnless(BUILT_PACKAGE.is_dir(), "the Python package is not built")
     def test_nothing_checked_is_a_failure(self):
