@@ -156,9 +156,12 @@ def warm():
 def models(options):
     _, device = load(options)
     from . import models as of
+    from . import trained
 
     warm()
+    right = trained.beforehand(options.emulated)
     turn()
+    trained.run(device, say, options.emulated, right)
     of.run(device, say, options.emulated)
 
 

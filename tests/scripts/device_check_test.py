@@ -18,13 +18,14 @@ import unittest.mock
 
 ROOT = pathlib.Path(os.environ.get("WEFT_SOURCE_DIR", pathlib.Path(__file__).resolve().parents[2]))
 LIBRARIES = pathlib.Path(os.environ.get("WEFT_BINARY", ROOT / "build/release/bin/weft")).parent.parent / "lib"
+BUILT_PACKAGE = LIBRARIES.parent / "python"
 sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "tests/python")]
 from device_checking import attempts, parent, tables, targets  # noqa: E402
 
 READY = 'say({"ready": True}); sys.stdin.readline()\n'
 try:
     import cpu_torch  # noqa: F401: the PyTorch of .venv needs its help
-    from device_checking import calls, exact, library, models, parts, speed, steps, timing
+    from device_checking import calls, exact, library, models, parts, speed, steps, timing, trained
 except ModuleNotFoundError as missing:
     if missing.name not in (None, "torch"):
         raise
@@ -283,6 +284,24 @@ class DeviceCheckTest(unittest.TestCase):
 
     @needs_torch
     @unittest.skipUnless(BUILT_PACKAGE.is_dir(), "the Python package is not built")
+    def test_a_step_of_training_is_compared(self):
+        surroundings = {"PYTHONPATH": os.pathsep.join([str(BUILT_PACKAGE), str(ROOT / "tests/python")])}
+        with unittest.mock.patch.dict(os.environ, surroundings):
+            right = trained.step("cpu")
+        said, cpu = [], torch.device("cpu")
+        loss, gradients = right
+        self.assertGreater(len(gradients), 20)
+        off = {**gradients, "embeddings.tokens": gradients["embeddings.tokens"] * 1.001}
+        for found in ((loss, gradients), (loss, off), (loss + 0.01, gradients)):
+            with unittest.mock.patch.object(trained, "step", lambda *_, found=found: found):
+                trained.run(cpu, said.append, True, right)
+        trained.run(cpu, said.append, True, RuntimeError("weft train: CUDA error"))
+        trained.run(cpu, said.append, True, "not run: No module named 'weft_attention'")
+        self.assertIsNone(said[0]["wrong"])
+        self.assertIn("the gradient of embeddings.tokens is off by 1.00e-03", said[1]["wrong"])
+        self.assertIn("the loss is", said[2]["wrong"])
+        self.assertEqual((said[3]["problem"], said[4]["verdict"]), ("RuntimeError: weft train: CUDA error", "not run: No module named 'weft_attention'"))
+
     def test_nothing_checked_is_a_failure(self):
         self.assertEqual(self.given_turns([])[0], 1)
         status, written = self.given_turns(['say({"ready": True})'], seconds=0.0)
