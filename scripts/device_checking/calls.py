@@ -88,6 +88,13 @@ def named_calls(is_small):
         yield Call("window(64)", length=length, head_dim=width, value_dim=width)
 
 
+# For compute-sanitizer: lengths that are multiples of 64, whose slices are whole, with blocks that are full and others, and dropout; then other lengths.
+SANITIZED = (Call("window(40)", length=128), Call("window(40)", length=128, dropout=0.25), Call("window(40)", length=130),
+             Call("window(16) | global(2)", "float32", length=70, has_padding=True),
+             Call("window(40) | global(2)", length=130, batch=2, dropout=0.25), Call("full", length=300, is_decoded=True))  # fmt: skip
+RACED = Call("window(40)", length=128, dropout=0.25)
+
+
 def random_calls(seed, is_small):
     """Without end."""
     draw = random.Random(seed)

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """The process without a GPU: starts all parts at once, so that they load and compile side by side, gives each its turn in the order of their worth,
 ends what is over its time, and writes every line as it comes."""
+import contextlib
 import json
 import os
 import pathlib
 import queue
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import threading
@@ -16,20 +18,24 @@ from . import patterns, tables, targets
 
 # Of Python, and of compute-sanitizer.
 ERROR = re.compile(r"[\w.]*(Error|Problem|Exception)\b|========= (?!COMPUTE|ERROR SUMMARY|    )\S")
+GRACE = 5  # seconds behind the turn: a part looks at the clock between two things
 SCRIPT = pathlib.Path(__file__).resolve().parents[1] / "device-check"
 
 
 class Part:
-    """A process, its lines, and what became of it."""
+    """A process with those that it starts, its lines, and what became of it. One that `may_be_left_out` is slowed down by a sanitizer, nobody knows how
+    much: that it was not through is no fault."""
 
-    def __init__(self, name, words, options, folder, before=()):
+    def __init__(self, name, words, options, folder, before=(), may_be_left_out=False):
         self.name, self.lines, self.is_ready, self.is_over = name, queue.Queue(), False, False
+        self.may_be_left_out, self.has_ended = may_be_left_out, False
         self.errors = folder / f"{name}.err"
         self.errors.unlink(missing_ok=True)
         shared = ["--kernels", options.kernels, "--cases", options.cases, *(["--emulated"] if options.emulated else [])]
         with open(self.errors, "a") as errors:
             self.process = subprocess.Popen([*before, sys.executable, str(SCRIPT), *words, *map(str, shared)], stdin=subprocess.PIPE,
-                                            stdout=subprocess.PIPE, stderr=errors, text=True, env=surroundings(options))  # fmt: skip
+                                            stdout=subprocess.PIPE, stderr=errors, text=True, env=surroundings(options),
+                                            start_new_session=True)  # fmt: skip
         threading.Thread(target=self._read, daemon=True).start()
 
     def _read(self):
@@ -57,9 +63,21 @@ class Part:
                 return line
         return None
 
+    def begin(self, seconds):
+        """Gives it its turn. Errors: OSError where the process is gone."""
+        self.process.stdin.write(f"{seconds:.1f}\n")
+        self.process.stdin.flush()
+
     def end(self):
-        self.process.kill()
+        """Ends the process and all that it started, as `weft bench model`, compilers of Inductor, and what compute-sanitizer runs."""
+        if self.has_ended:
+            return
+        self.has_ended = True
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
+        with contextlib.suppress(OSError):  # a turn that it did not read
+            self.process.stdin.close()
 
     def complaint(self):
         written = self.errors.read_text(errors="replace").strip().splitlines()
@@ -86,7 +104,7 @@ class Check:
         self.folder = pathlib.Path(options.out)
         self.folder.mkdir(parents=True, exist_ok=True)
         self.file = open(self.folder / "device-check.jsonl", "w")
-        self.lines = []
+        self.lines, self.started = [], []
 
     def left(self):
         return self.options.seconds - (time.monotonic() - self.begin)
@@ -100,7 +118,8 @@ class Check:
 
     def part(self, name, pattern=None, block=None, before=()):
         words = ["--part", name, *(["--pattern", pattern, "--block", str(block)] if pattern else [])]
-        return Part("-".join(str(of) for of in (name, pattern, block) if of), words, self.options, self.folder, before)
+        self.started.append(Part("-".join(str(of) for of in (name, pattern, block) if of), words, self.options, self.folder, before, bool(before)))
+        return self.started[-1]
 
     def start(self):
         """The parts, those of most worth first, each with the seconds of its turn and those that it may load until."""
@@ -112,43 +131,53 @@ class Check:
         if sanitizer:
             parts.append((self.part("sanitizer", before=(sanitizer, "--tool", "memcheck", "--error-exitcode", "9")), 12, 50))
         else:
-            self.write({"part": "sanitizer", "verdict": "not run: there is no compute-sanitizer"})
+            for name in ("sanitizer", "races"):
+                self.write({"part": name, "verdict": "not run: there is no compute-sanitizer"})
         parts.append((self.part("speed"), 15, 60))
         parts.extend((self.part("flex", timed.name, block), 8, 80) for timed in patterns.TIMED for block in timed.flex_blocks)
         parts.append((self.part("models"), 30, 90))
         parts.append((self.part("steps"), 40, 100))
+        if sanitizer:
+            parts.append((self.part("races", before=(sanitizer, "--tool", "racecheck", "--error-exitcode", "9")), 8, 100))
         return parts
 
     def run(self):
-        parts = self.start()
         try:
-            for part, seconds, loaded in parts:
-                self.give_turn(part, min(seconds, self.left()), min(loaded, self.options.seconds))
+            for part, seconds, loaded in self.start():
+                self.give_turn(part, seconds, min(loaded, self.options.seconds))
         finally:
-            for part, _, _ in parts:
+            for part in self.started:
                 part.end()
         for line in targets.judged(self.lines, 256 if self.options.emulated else targets.LENGTH):
             self.write(line)
         return self.close()
 
     def give_turn(self, part, seconds, loaded):
-        if seconds <= 0:
-            self.write({"part": part.name, "problem": f"cut: the {self.options.seconds} s are over"})
+        left = self.left()
+        if left <= 0 or (part.may_be_left_out and left < seconds):
+            self.write(missed(part, f"cut: the {self.options.seconds} s are over" if left <= 0 else f"{left:.0f} s are left, and it takes {seconds}"))
             return
+        seconds = min(seconds, left)
         while not part.is_ready and not part.is_over and part.take(self.begin + loaded) is not None:
             pass
         if not part.is_ready:
-            why = part.complaint() if part.is_over else f"it was not loaded after {loaded} s"
-            self.write({"part": part.name, "problem": f"did not begin: {why}"})
+            if part.is_over:
+                self.write({"part": part.name, "problem": f"did not begin: {part.complaint()}"})
+            else:
+                self.write(missed(part, f"did not begin: it was not loaded after {loaded} s"))
             part.end()
             return
-        part.process.stdin.write(f"{seconds:.1f}\n")
-        part.process.stdin.flush()
-        until = time.monotonic() + seconds + 5  # a part looks at the clock between two things
+        try:
+            part.begin(seconds)
+        except OSError:
+            part.end()
+            self.write({"part": part.name, "problem": f"ended with {part.process.returncode} before its turn: {part.complaint()}"})
+            return
+        until = time.monotonic() + seconds + GRACE
         while (line := part.take(until)) is not None:
             self.write(line)
         if not part.is_over:
-            self.write({"part": part.name, "problem": f"cut: it was not through after {seconds + 5:.0f} s"})
+            self.write(missed(part, f"cut: it was not through after {seconds + GRACE:.0f} s"))
         elif part.process.wait() != 0:
             self.write({"part": part.name, "problem": f"ended with {part.process.returncode}: {part.complaint()}"})
         part.end()
@@ -162,6 +191,10 @@ class Check:
         self.file.close()
         (self.folder / "device-check.md").write_text("\n".join(tables.page(self.lines)) + "\n")
         return 1 if wrong or checked == 0 else 0
+
+
+def missed(part, why):
+    return {"part": part.name, **({"verdict": f"not run: {why}"} if part.may_be_left_out else {"problem": why})}
 
 
 def shown(line):

@@ -181,11 +181,27 @@ def small(options):
     from . import exact as checks
 
     deadline = turn()
-    listed = (calls.Call("window(40)", length=130), calls.Call("window(16) | global(2)", "float32", length=70, has_padding=True),
-             calls.Call("window(40) | global(2)", length=130, batch=2, dropout=0.25), calls.Call("full", length=300, is_decoded=True))  # fmt: skip
-    for seed, call in enumerate(listed):
+    for seed, call in enumerate(calls.SANITIZED):
         if time.monotonic() < deadline:
             say({"part": "sanitizer", **checks.check(library, call, device, seed)})
 
 
-PARTS = {"exact": exact, "speed": speed, "flex": flex, "models": models, "steps": steps, "sanitizer": small}
+def races(options):
+    """The kernels of one call, whose results others compare: racecheck would also look at what PyTorch runs on the device, so that nothing of it does."""
+    library, device = load(options)
+    from . import calls, exact
+    from . import library as kernels
+
+    inputs = exact.inputs_of(calls.RACED, device, 1)
+    case = kernels.Case(library, calls.RACED.expression, inputs, calls.RACED.dropout)
+    turn()
+    case.forward()
+    case.backward()
+    if device.type == "cuda":
+        import torch
+
+        torch.cuda.synchronize()
+    say({"part": "races", "call": str(calls.RACED), "wrong": None})
+
+
+PARTS = {"exact": exact, "speed": speed, "flex": flex, "models": models, "steps": steps, "sanitizer": small, "races": races}

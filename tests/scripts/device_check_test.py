@@ -166,6 +166,16 @@ class DeviceCheckTest(unittest.TestCase):
         self.assertEqual(asked, [every[-1][1].sites()])
 
     @needs_torch
+    def test_calls_of_whole_slices_go_to_the_sanitizer_first(self):
+        whole = [call for call in calls.SANITIZED[:2] if call.length % 64 == 0 and call.head_dim == 64 and call.dtype == "bfloat16" and not call.has_padding]
+        self.assertEqual([call.dropout > 0 for call in whole], [False, True])
+        with unittest.mock.patch.multiple(parts, load=lambda _: (self.opened(), torch.device("cpu")), turn=lambda: None, say=(said := []).append):
+            parts.races(None)
+        self.assertEqual(said, [{"part": "races", "call": str(calls.RACED), "wrong": None}])
+
+    def opened(self):
+        return library.Library(LIBRARIES / "libweft_cuda_emulated.so", LIBRARIES / "libweft_device_case.so")
+
     @needs_torch
     def test_times_of_rivals_come_before_kernels_of_ours(self):
         def failing(*_):
@@ -215,7 +225,7 @@ class DeviceCheckTest(unittest.TestCase):
         self.assertEqual(said.getvalue().count("\n"), 1)
         self.assertIn("no models of scanned pages", said.getvalue())
 
-    def given_turns(self, bodies, seconds=20.0):
+    def given_turns(self, bodies, seconds=20.0, loaded=10, may_be_left_out=False):
         """What a check wrote that gave a turn of half a second to each of these."""
         with tempfile.TemporaryDirectory() as folder:
             options = argparse.Namespace(out=folder, seconds=seconds, emulated=True, kernels="k", cases="c", libraries=pathlib.Path(folder))
@@ -223,7 +233,12 @@ class DeviceCheckTest(unittest.TestCase):
             try:
                 for number, body in enumerate(bodies):
                     parent.SCRIPT = StandIn(folder, body).script
-                    check.give_turn(parent.Part(f"part{number}", [], options, pathlib.Path(folder)), min(0.5, check.left()), 10)
+                    part = parent.Part(f"part{number}", [], options, pathlib.Path(folder), may_be_left_out=may_be_left_out)
+                    if body.startswith("# ends before its turn"):
+                        part.take(time.monotonic() + 10)
+                        part.process.wait()
+                    check.give_turn(part, 0.5, loaded)
+                    part.end()
             finally:
                 parent.SCRIPT = before
             status = check.close()
@@ -241,6 +256,32 @@ class DeviceCheckTest(unittest.TestCase):
         self.assertEqual(written[0]["problem"], "did not begin: RuntimeError: there is no device")
         self.assertEqual((written[1]["checked"], written[2]["problem"]), (3, "ended with 1: ValueError: lost"))
         self.assertEqual((written[3]["who"], written[4]["wrong"], written[4]["calls_checked"]), ("weft", 2, 3))
+
+    def test_a_part_that_ends_before_its_turn_is_named_and_the_others_run(self):
+        status, written = self.given_turns(['# ends before its turn\nsay({"ready": True}); sys.exit("RuntimeError: out of memory")',
+                                            READY + 'say({"part": "exact", "checked": 3})'])  # fmt: skip
+        self.assertEqual(status, 1)
+        self.assertEqual(written[0]["problem"], "ended with 1 before its turn: RuntimeError: out of memory")
+        self.assertEqual((written[1]["checked"], written[2]["part"]), (3, "end"))
+
+    def test_what_a_part_started_ends_with_it(self):
+        child = 'import subprocess; child = subprocess.Popen(["sleep", "600"]); say({"part": "exact", "checked": child.pid}); time.sleep(600)'
+        with unittest.mock.patch.object(parent, "GRACE", 0.5):
+            status, written = self.given_turns([READY + child])
+        self.assertEqual((status, written[1]["problem"]), (1, "cut: it was not through after 1 s"))
+        state = pathlib.Path(f"/proc/{written[0]['checked']}/stat")
+        until = time.monotonic() + 20
+        while (is_there := state.exists() and state.read_text().rsplit(")")[-1].split()[0] != "Z") and time.monotonic() < until:
+            time.sleep(0.05)
+        self.assertFalse(is_there)
+
+    def test_what_a_sanitizer_slows_down_too_much_is_not_run(self):
+        for body, settings, why in (("time.sleep(600)", {"loaded": 0.5}, "not run: did not begin: it was not loaded after 0.5 s"),
+                                    (READY, {"seconds": 0.4}, "not run: 0 s are left, and it takes 0.5")):  # fmt: skip
+            written = self.given_turns([body], may_be_left_out=True, **settings)[1]
+            self.assertEqual((written[0]["verdict"], written[1]["wrong"]), (why, 0))
+        written = self.given_turns([READY + 'sys.exit("========= Invalid read")'], may_be_left_out=True)[1]
+        self.assertIn("ended with 1: ========= Invalid read", written[0]["problem"])
 
     def test_what_fails_of_ours_is_a_problem_and_what_is_absent_or_a_rivals_is_not(self):
         said = []
