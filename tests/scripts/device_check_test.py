@@ -225,6 +225,25 @@ class DeviceCheckTest(unittest.TestCase):
         self.assertEqual(said.getvalue().count("\n"), 1)
         self.assertIn("no models of scanned pages", said.getvalue())
 
+    def test_kernels_older_than_their_sources_are_not_packed(self):
+        pack = runpy.run_path(str(ROOT / "scripts/cuda/device-pack"))
+        with tempfile.TemporaryDirectory() as folder:
+            root = pathlib.Path(folder)
+            for name in pack["LIBRARIES"]:
+                (root / "build/cuda/lib").mkdir(parents=True, exist_ok=True)
+                (root / "build/cuda/lib" / name).touch()
+            source = root / "src/weft/kernels/cuda/passes/walk.h"
+            source.parent.mkdir(parents=True)
+            source.touch()
+            pack["check_kernels"].__globals__["ROOT"] = root
+            os.utime(source, (1, 1))
+            pack["check_kernels"]()
+            os.utime(source, (time.time() + 60,) * 2)
+            with self.assertRaises(SystemExit) as ended:
+                pack["check_kernels"]()
+        self.assertEqual(str(ended.exception), "device-pack: src/weft/kernels/cuda/passes/walk.h is newer than build/cuda/lib/libweft_cuda.so: "
+                                               "scripts/cuda/check-build makes it anew")  # fmt: skip
+
     def given_turns(self, bodies, seconds=20.0, loaded=10, may_be_left_out=False):
         """What a check wrote that gave a turn of half a second to each of these."""
         with tempfile.TemporaryDirectory() as folder:
