@@ -47,11 +47,13 @@ def theirs(model, length, device, turns):
 
 
 def program(words):
-    """What `weft WORDS` prints, by the package of this Python. Errors: RuntimeError with the first line of its error."""
+    """What `weft WORDS` prints, by the package of this Python. Errors: RuntimeError with the line of its error."""
     done = subprocess.run([sys.executable, "-m", "weft_attention", *map(str, words)], capture_output=True, text=True)
     if done.returncode != 0:
         said = done.stderr.strip().splitlines() or ["it wrote nothing"]
-        raise RuntimeError(f"weft {words[0]} {words[1]}: {said[0]}")
+        # What `weft train` will compute is there before its error; what a crash leaves has no error of weft.
+        error = next((line for line in said if line.startswith("weft: error")), said[-1])
+        raise RuntimeError(f"weft {words[0]} {words[1]} ended with {done.returncode}: {error}")
     return done.stdout
 
 

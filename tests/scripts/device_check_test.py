@@ -343,6 +343,15 @@ class DeviceCheckTest(unittest.TestCase):
             self.assertEqual(said, [{"part": "steps", "model": "big_bird", **wanted}])
 
     @needs_torch
+    def test_what_the_program_complains_of_is_said(self):
+        for wrote, wanted in (("model  weft decoder\nweft: error: CUDA error: out of memory\nhint: less", "weft: error: CUDA error: out of memory"),
+                              ("model  weft decoder\nSegmentation fault", "Segmentation fault"), ("", "it wrote nothing")):
+            done = argparse.Namespace(returncode=1, stdout="", stderr=wrote)
+            with unittest.mock.patch.object(models.subprocess, "run", lambda *_, done=done, **_more: done), self.assertRaises(RuntimeError) as raised:
+                models.program(["bench", "model"])
+            self.assertEqual(str(raised.exception), f"weft bench model ended with 1: {wanted}")
+
+    @needs_torch
     @unittest.skipUnless(BUILT_PACKAGE.is_dir(), "the Python package is not built")
     def test_a_step_of_training_is_compared(self):
         surroundings = {"PYTHONPATH": os.pathsep.join([str(BUILT_PACKAGE), str(ROOT / "tests/python")])}
