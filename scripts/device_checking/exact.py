@@ -100,18 +100,18 @@ def error(found, right):
     return float((found.double() - right).norm() / right.norm().clamp_min(1e-30))
 
 
-def check(library, call, device, seed, counted=None):
-    """{"call", "errors" of output, dQ, dK, dV, "rival": those of PyTorch, "over_rival": ours over them, "wrong": what is wrong or None}. `counted`: the
+def check(library, call, device, seed, counts=None):
+    """{"call", "errors" of output, dQ, dK, dV, "rival": those of PyTorch, "over_rival": ours over them, "wrong": what is wrong or None}. `counts`: the
     calls.Counts that may have the call's edges."""
     inputs = inputs_of(call, device, seed)
-    counts = counted.of(call) if counted else library.multiplicity(*call.sites())
+    edges = counts.of(call) if counts else library.multiplicity(*call.sites())
     case = kernels.Case(library, call.expression, inputs, call.dropout, call.is_tf32)
     kept = case.kept().double() / (1 - call.dropout) if call.dropout else None
     found = [case.forward().clone(), *(of.clone() for of in case.backward())]
     again = [case.forward(), *case.backward()]
-    right = reference(inputs, counts, kept)
+    right = reference(inputs, edges, kept)
     errors = [error(*pair) for pair in zip(found, right)]
-    theirs = None if call.dropout or call.has_distances else rival(inputs, counts, call.is_against_flash())
+    theirs = None if call.dropout or call.has_distances else rival(inputs, edges, call.is_against_flash())
     theirs = None if theirs is None else [error(*pair) for pair in zip(theirs, right)]
     wrong = verdict(call, errors, theirs)
     for name, first, second in zip(RESULTS, found, again):
@@ -160,11 +160,11 @@ def attempted(name, work):
         return {"call": name, "wrong": attempts.problem_of(error)}, True
 
 
-def run(library, device, say, deadline, is_small, after=0, counted=None):
+def run(counts, device, say, deadline, is_small, after=0):
     """Says a line a check until time() passes `deadline`; random calls fill the time. The check of NaN has number 0, calls follow from 1 on; those
     before number `after` are left out. Returns the number of a check whose kernels failed, after which nothing runs in this process, else None."""
     if after == 0:
-        found, has_failed = attempted(NAN_CHECK, lambda: not_finite(library, device))
+        found, has_failed = attempted(NAN_CHECK, lambda: not_finite(counts.library, device))
         say({"part": "exact", **found})
         if has_failed:
             return 0
@@ -173,7 +173,7 @@ def run(library, device, say, deadline, is_small, after=0, counted=None):
     for number, call in calls.numbered(is_small, after):
         if time.monotonic() > deadline or (is_small and checked >= MOST_SMALL):
             break
-        found, has_failed = attempted(str(call), lambda call=call, number=number: check(library, call, device, number, counted))
+        found, has_failed = attempted(str(call), lambda call=call, number=number: check(counts.library, call, device, number, counts))
         failed = number if has_failed else None
         checked += 1
         wrong += found["wrong"] is not None

@@ -23,12 +23,12 @@ SCRIPT = pathlib.Path(__file__).resolve().parents[1] / "device-check"
 
 
 class Part:
-    """A process with those that it starts, its lines, and what became of it. One that `may_be_left_out` is slowed down by a sanitizer, nobody knows how
-    much: that it was not through is no fault."""
+    """A process with those that it starts, its lines, and what became of it. One that `may_be_left_out` is slowed down by a sanitizer, the words `before`
+    it, nobody knows how much: that it was not through is no fault."""
 
-    def __init__(self, name, words, options, folder, before=(), may_be_left_out=False):
+    def __init__(self, name, words, options, folder, before=()):
         self.name, self.lines, self.is_ready, self.is_over = name, queue.Queue(), False, False
-        self.may_be_left_out, self.has_ended = may_be_left_out, False
+        self.may_be_left_out, self.has_ended = bool(before), False
         self.errors = folder / f"{name}.err"
         self.errors.unlink(missing_ok=True)
         shared = ["--kernels", options.kernels, "--cases", options.cases, *(["--emulated"] if options.emulated else [])]
@@ -118,7 +118,7 @@ class Check:
 
     def part(self, name, pattern=None, block=None, before=()):
         words = ["--part", name, *(["--pattern", pattern, "--block", str(block)] if pattern else [])]
-        self.started.append(Part("-".join(str(of) for of in (name, pattern, block) if of), words, self.options, self.folder, before, bool(before)))
+        self.started.append(Part("-".join(str(of) for of in (name, pattern, block) if of), words, self.options, self.folder, before))
         return self.started[-1]
 
     def start(self):

@@ -46,16 +46,16 @@ def exact(options):
     from . import calls
     from . import exact as checks
 
-    counted = calls.Counts(library, options.emulated, options.after)
+    counts = calls.Counts(library, options.emulated, options.after)
     if options.deadline:
         deadline = options.deadline
     else:
-        counted.wait()
+        counts.wait()
         deadline = turn()
         say(facts(device))
         say({"part": "several GPUs", "verdict": f"not run: {of_several(device)}"})
-    failed = checks.run(library, device, say, deadline, options.emulated, options.after, counted)
-    counted.close()
+    failed = checks.run(counts, device, say, deadline, options.emulated, options.after)
+    counts.close()
     if failed is not None and time.monotonic() < deadline:
         words = [word for word in sys.argv if not word.startswith(("--after", "--deadline"))]
         os.execv(sys.executable, [sys.executable, *words, f"--after={failed + 1}", f"--deadline={deadline}"])

@@ -90,7 +90,7 @@ class DeviceCheckTest(unittest.TestCase):
         """(what exact.run returns, what it says) with these in place of its checks."""
         said = []
         with unittest.mock.patch.multiple(exact, check=check, not_finite=not_finite or (lambda *_: {"call": exact.NAN_CHECK, "wrong": None})):
-            return exact.run(None, None, said.append, time.monotonic() + 60, True, after), said
+            return exact.run(argparse.Namespace(library=None), None, said.append, time.monotonic() + 60, True, after), said
 
     @needs_torch
     def test_checks_go_on_behind_a_call_whose_kernels_failed(self):
@@ -252,7 +252,8 @@ class DeviceCheckTest(unittest.TestCase):
             try:
                 for number, body in enumerate(bodies):
                     parent.SCRIPT = StandIn(folder, body).script
-                    part = parent.Part(f"part{number}", [], options, pathlib.Path(folder), may_be_left_out=may_be_left_out)
+                    part = parent.Part(f"part{number}", [], options, pathlib.Path(folder))
+                    part.may_be_left_out = may_be_left_out
                     if body.startswith("# ends before its turn"):
                         part.take(time.monotonic() + 10)
                         part.process.wait()
