@@ -217,9 +217,9 @@ class EmulatedLanes {
     return number<Format>(bits, 0);
   }
 
-  template <typename Source>
-  void shuffle(Each<float>& to, const Each<float>& from, const Source& source) {
-    Each<float> found;
+  template <typename T, typename Source>
+  void shuffle(Each<T>& to, const Each<T>& from, const Source& source) {
+    Each<T> found;
     for (int thread = 0; thread < kThreads; ++thread) {
       found[thread] = from[thread / 32 * 32 + source(thread)];
     }

@@ -140,7 +140,7 @@ class KeyGradientBlock {
     }
     add_values<Format>(lanes_, key_sums_, scores_.incoming, before);
     if constexpr (kCareful) {
-      spoil_values(lanes_, value_sums_, screen_, slices.slot(), scores_.edges);
+      spoil_values(lanes_, value_sums_, screen_, slices.slot(), scores_.edges.words);
     }
   }
 

@@ -43,6 +43,9 @@ class DecodeBlock {
 
   WEFT_DEVICE void run() {
     load_query();
+    if (has_positions(call_.attention)) {
+      seen_ = HeadPositions(call_, at_).query(static_cast<std::int32_t>(query()));
+    }
     Met met = item_.begin < item_.end ? meet<true>(call_, at_, item_.block, item_.begin) : Met{};
     for (std::int32_t index = item_.begin; index < item_.end; ++index) {
       // What is known of the next block comes while the keys of this one do.
@@ -125,10 +128,21 @@ class DecodeBlock {
     }
   }
 
-  WEFT_DEVICE bool is_edge(const Met& met, int key) const {
-    const std::uint64_t edges = (met.bits == nullptr ? kAllRows : met.bits[0]) & met.there;
-    return has_bit(edges, key) &&
-           (!has_positions(call_.attention) || is_in_sight(call_, at_, pair_of<true>(met, 0, key)));
+  /// Which of a thread's keys are edges, and which of these is the query itself.
+  WEFT_DEVICE void find_edges_of_block(int thread, const Met& met) {
+    const std::uint64_t edges = stored_edges(met, 0);
+    unroll<kRounds>([&](auto round) {
+      is_edge_[round][thread] = has_bit(edges, row_of(thread, round));
+      is_self_[round][thread] = false;
+    });
+    if (has_positions(call_.attention)) {
+      const HeadPositions positions(call_, at_);
+      unroll<kRounds>([&](auto round) {
+        const std::int32_t key = positions.key(met.first_key + row_of(thread, round));
+        is_edge_[round][thread] = is_edge_[round][thread] && seen_.sees(key);
+        is_self_[round][thread] = key == seen_.own;
+      });
+    }
   }
 
   /// Scores of a block's keys, eight threads a key. What is not finite, in the key or in the query, makes the score
@@ -137,10 +151,8 @@ class DecodeBlock {
     SliceRows rows = slice_rows<Format>(call_.attention.key, at_, key_head(), met.first_key);
     rows.columns = call_.attention.head_dim;
     lanes_.run([&](int thread) {
-      unroll<kRounds>([&](auto round) {
-        is_edge_[round][thread] = is_edge(met, row_of(thread, round));
-        sums_[round][thread] = 0;
-      });
+      find_edges_of_block(thread, met);
+      unroll<kRounds>([&](auto round) { sums_[round][thread] = 0; });
       for (int slice = 0; slice < slices_of<Format>(rows.columns); ++slice) {
         add_products(thread, rows, slice);
       }
@@ -181,9 +193,9 @@ class DecodeBlock {
     if (thread % kRowThreads == 0) {
       const int key = row_of(thread, round);
       const float score = static_cast<float>(call_.attention.scale) * sums_[round][thread];
-      lanes_.store_shared(
-          thread, score_place(first + key),
-          has_edge ? edge_score<true>(call_, at_, met, 0, key, score) : -std::numeric_limits<float>::infinity());
+      lanes_.store_shared(thread, score_place(first + key),
+                          has_edge ? edge_score<true>(call_, at_, met, {0, key, is_self_[round][thread]}, score)
+                                   : -std::numeric_limits<float>::infinity());
       lanes_.store_shared(thread, kSumPlace + 4 * (first + key), has_edge ? 1.0F : 0.0F);
     }
   }
@@ -305,7 +317,9 @@ class DecodeBlock {
   int keys_;
   bool has_edges_ = false;
   Each<bool> has_edge_;
+  SeenPositions seen_;  ///< by the query, where rows have positions
   Each<bool> is_edge_[kRounds];
+  Each<bool> is_self_[kRounds];
   Each<float> sums_[kRounds];
   Each<float> sum_;
   Each<float> other_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which of the scores of a block are edges, and what is added to them: stored bits, padding, lengths, log
 // multiplicities, distances; and what dropout keeps. A block owns queries or keys and meets blocks of the others.
+// Positions of rows are in row_edges.h.
 #pragma once
 
 #include <cstdint>
@@ -115,12 +116,7 @@ WEFT_DEVICE Met meet(const DeviceCall& call, const Place& at, std::int32_t own_b
   return met;
 }
 
-/// The edges of two rows that a thread has sums of.
-struct alignas(16) RowWords {
-  std::uint64_t at[2];
-};
-
-/// The query and the key of an entry; rows count from the first of the block.
+/// The query and the key of an entry.
 struct Pair {
   std::int64_t query;
   std::int64_t key;
@@ -130,45 +126,29 @@ WEFT_DEVICE Pair pair_of(const Met& met, int own, int other) {
   return {met.first_query + (kOwnsQueries ? own : other), met.first_key + (kOwnsQueries ? other : own)};
 }
 
-/// Whether a query sees a key by their positions, and whether that is its own one.
-WEFT_DEVICE bool is_in_sight(const DeviceCall& call, const Place& at, const Pair& pair) {
-  const RowIndex row{at.batch, at.head, pair.query};
-  return seen_positions(call.attention, row).sees(key_positions(call.attention, row, 0)[pair.key]);
-}
-WEFT_DEVICE bool is_own(const DeviceCall& call, const Place& at, const Pair& pair) {
-  const RowIndex row{at.batch, at.head, pair.query};
-  return has_positions(call.attention) &&
-         seen_positions(call.attention, row).own == key_positions(call.attention, row, 0)[pair.key];
+/// The edges of a row of a block, which counts from the first, without what positions of rows hide.
+WEFT_DEVICE std::uint64_t stored_edges(const Met& met, int row) {
+  const std::uint64_t word = met.bits == nullptr ? kAllRows : met.bits[row];
+  return has_bit(met.own_there, row) ? word & met.there : 0;
 }
 
-/// The edges of a row of a block, which counts from the first. kHasPositions: the call may have positions of rows.
-template <bool kOwnsQueries, bool kHasPositions = true>
-WEFT_DEVICE std::uint64_t edges_of(const DeviceCall& call, const Place& at, const Met& met, int row) {
-  std::uint64_t word = met.bits == nullptr ? kAllRows : met.bits[row];
-  word = has_bit(met.own_there, row) ? word & met.there : 0;
-  if constexpr (kHasPositions) {
-    if (has_positions(call.attention)) {
-      WEFT_DEVICE_LOOP
-      for (int other = 0; other < kSliceRows; ++other) {
-        if (has_bit(word, other) && !is_in_sight(call, at, pair_of<kOwnsQueries>(met, row, other))) {
-          word &= ~(std::uint64_t{1} << other);
-        }
-      }
-    }
-  }
-  return word;
-}
+/// An entry of a block; rows count from the first.
+struct Entry {
+  int own;
+  int other;
+  bool is_self;  ///< the key lies at the query's own position, and queries do not attend to themselves
+};
 
 /// The score of an edge, from scale * q k.
 template <bool kOwnsQueries>
-WEFT_DEVICE float edge_score(const DeviceCall& call, const Place& at, const Met& met, int own, int other,
+WEFT_DEVICE float edge_score(const DeviceCall& call, const Place& at, const Met& met, const Entry& entry,
                              float product) {
-  const Pair pair = pair_of<kOwnsQueries>(met, own, other);
+  const Pair pair = pair_of<kOwnsQueries>(met, entry.own, entry.other);
   const float found = product + distance_score<float>(call.attention.distances, at.head, pair.query, pair.key);
-  const float score = is_own(call, at, pair) ? own_score(found) : found;
-  return met.weights == nullptr
-             ? score
-             : score + met.weights[kOwnsQueries ? own * kSliceRows + other : other * kSliceRows + own];
+  const float score = entry.is_self ? own_score(found) : found;
+  return met.weights == nullptr ? score
+                                : score + met.weights[kOwnsQueries ? entry.own * kSliceRows + entry.other
+                                                                   : entry.other * kSliceRows + entry.own];
 }
 
 /// The draw of eight keys: KeyDraws of kernels/dropout.h.

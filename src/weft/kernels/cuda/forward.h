@@ -70,7 +70,7 @@ class ForwardBlock {
         }
         add_values<Format>(lanes_, rows_.output[slice], scores_, place);
         if constexpr (kCareful) {
-          spoil_values(lanes_, rows_.output[slice], screen_, slices.slot(), rows_.edges);
+          spoil_values(lanes_, rows_.output[slice], screen_, slices.slot(), rows_.edges.words);
         }
       });
     }

@@ -100,7 +100,7 @@ class ForwardRows {
     lanes_.run([&](int thread) {
       unroll<2>([&](auto row) {
         const int from = place + (own_row(thread) + 8 * row) * 8;
-        edges[thread].at[row] = lanes_.template load_shared<std::uint64_t>(thread, from);
+        edges.words[thread].at[row] = lanes_.template load_shared<std::uint64_t>(thread, from);
       });
     });
     return {};
@@ -108,15 +108,15 @@ class ForwardRows {
   /// A block is met.
   WEFT_DEVICE Met meet_block(std::int32_t index) {
     const Met met = meet<true>(call_, at_, item_.block, index);
-    lanes_.run([&](int thread) {
-      unroll<2>([&](auto row) {
-        const std::uint64_t word = edges_of<true, kHasTerms>(call_, at_, met, first_row_ + own_row(thread) + 8 * row);
-        edges[thread].at[row] = word;
-        if constexpr (kHasTerms) {
+    find_edges<true, kHasTerms>(lanes_, call_, at_, met, first_row_, edges);
+    if constexpr (kHasTerms) {
+      lanes_.run([&](int thread) {
+        unroll<2>([&](auto row) {
+          const std::uint64_t word = edges.words[thread].at[row];
           state_[thread].seen[row] |= static_cast<std::uint32_t>(word) | static_cast<std::uint32_t>(word >> 32);
-        }
+        });
       });
-    });
+    }
     return met;
   }
 
@@ -209,7 +209,7 @@ class ForwardRows {
   WEFT_DEVICE bool is_lost() { return lanes_.any(is_lost_); }
 
   Each<ValueSums<Format>> output[kSlices];  ///< not divided yet
-  Each<RowWords> edges;                     ///< of the block that was met last
+  RowEdges<Lanes> edges;                    ///< of the block that was met last
 
  private:
   /// exp(score - maximum). Without terms scores are not scaled yet, and one instruction does both.
@@ -241,8 +241,8 @@ class ForwardRows {
     return Lanes::greater(Lanes::greater(first, second), std::numeric_limits<float>::lowest());
   }
   WEFT_DEVICE void mask_scores(int thread, const Met& met, Scores& scores) {
-    const std::uint64_t words[2] = {edges[thread].at[0] >> own_column(thread),
-                                    edges[thread].at[1] >> own_column(thread)};
+    const std::uint64_t words[2] = {edges.words[thread].at[0] >> own_column(thread),
+                                    edges.words[thread].at[1] >> own_column(thread)};
     unroll<32>([&](auto at) {
       const int of_row = at % 4 / 2;
       const int column = at / 4 * 8 + at % 2;
@@ -250,8 +250,9 @@ class ForwardRows {
       if (!met.is_whole && !has_bit(words[of_row], column)) {
         score = -std::numeric_limits<float>::infinity();
       } else if constexpr (kHasTerms) {
-        score = edge_score<true>(call_, at_, met, first_row_ + own_row(thread) + 8 * of_row,
-                                 column + own_column(thread), scale_ * score);
+        const Entry entry{first_row_ + own_row(thread) + 8 * of_row, column + own_column(thread),
+                          ((edges.selves[thread] >> at) & 1) != 0};
+        score = edge_score<true>(call_, at_, met, entry, scale_ * score);
       }
     });
   }

@@ -8,6 +8,7 @@
 
 #include "weft/kernels/cuda/edges.h"
 #include "weft/kernels/cuda/products.h"
+#include "weft/kernels/cuda/row_edges.h"
 #include "weft/kernels/cuda/slices.h"
 
 namespace weft::kernels::cuda {

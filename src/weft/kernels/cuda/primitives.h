@@ -210,8 +210,8 @@ struct DeviceLanes {
   }
 
   /// to = `from` of the lane source(thread) of the same warp.
-  template <typename Source>
-  WEFT_DEVICE void shuffle(Each<float>& to, const Each<float>& from, const Source& source) {
+  template <typename T, typename Source>
+  WEFT_DEVICE void shuffle(Each<T>& to, const Each<T>& from, const Source& source) {
     to.value = __shfl_sync(0xFFFFFFFFU, from.value, source(static_cast<int>(threadIdx.x)));
   }
 

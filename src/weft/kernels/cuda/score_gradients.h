@@ -65,14 +65,11 @@ class ScoreGradients {
         lost_scores_[thread] = 0;
         lost_incoming_[thread] = 0;
       }
-      unroll<2>([&](auto row) {
-        edges[thread].at[row] =
-            edges_of<kOwnsQueries, kHasTerms>(call_, at_, met, first_row_ + own_row(thread) + 8 * row);
-      });
-      if constexpr (kIsScarce) {
-        lanes_.store_shared(thread, edges_place(thread), edges[thread]);
-      }
     });
+    find_edges<kOwnsQueries, kHasTerms>(lanes_, call_, at_, met, first_row_, edges);
+    if constexpr (kIsScarce) {
+      lanes_.run([&](int thread) { lanes_.store_shared(thread, edges_place(thread), edges.words[thread]); });
+    }
   }
 
   /// What is known of the queries of the block that is met: between two barriers before turn().
@@ -105,7 +102,7 @@ class ScoreGradients {
     lanes_.run([&](int thread) {
       if constexpr (kIsScarce) {
         trace_[thread] = 0;
-        edges[thread] = lanes_.template load_shared<RowWords>(thread, edges_place(thread));
+        edges.words[thread] = lanes_.template load_shared<RowWords>(thread, edges_place(thread));
       }
       unroll<16>([&](auto pair) {
         const int row = pair % 2;
@@ -118,7 +115,8 @@ class ScoreGradients {
           }
         }
         unroll<2>([&](auto column) {
-          turn_entry(thread, met, {row, own, other + column, kept[column]},
+          const bool is_self = ((edges.selves[thread] >> (pair / 2 * 4 + row * 2 + column)) & 1) != 0;
+          turn_entry(thread, met, {{own, other + column, is_self}, row, kept[column]},
                      scores[thread].at[pair / 2][2 * row + column], incoming[thread].at[pair / 2][2 * row + column]);
         });
       });
@@ -133,7 +131,7 @@ class ScoreGradients {
 
   Each<Scores> scores;
   Each<Scores> incoming;
-  Each<RowWords> edges;
+  RowEdges<Lanes> edges;
 
  private:
   /// During the products of hot runs over keys registers are scarce. There edges lie where a careful run would have its
@@ -141,13 +139,11 @@ class ScoreGradients {
   static constexpr bool kIsScarce = !kOwnsQueries && !kCareful;
   WEFT_DEVICE int edges_place(int thread) const { return screen_place_ + thread * static_cast<int>(sizeof(RowWords)); }
 
-  struct Entry {
+  struct Turned : Entry {
     int row;  ///< 0 or 1: which of the thread's two
-    int own;  ///< rows count from the first of the block
-    int other;
     float kept;
   };
-  WEFT_DEVICE void turn_entry(int thread, const Met& met, const Entry& at, float& score, float& gradient) {
+  WEFT_DEVICE void turn_entry(int thread, const Met& met, const Turned& at, float& score, float& gradient) {
     trace_[thread] += score + gradient;
     QueryState query;
     if constexpr (kOwnsQueries) {
@@ -155,11 +151,11 @@ class ScoreGradients {
     } else {
       query = lanes_.template load_shared<QueryState>(thread, place_ + 8 * at.other);
     }
-    const bool is_edge = met.is_whole || has_bit(edges[thread].at[at.row], at.other);
+    const bool is_edge = met.is_whole || has_bit(edges.words[thread].at[at.row], at.other);
     const auto scale = static_cast<float>(call_.attention.scale);
     float exponent;
     if constexpr (kHasTerms) {
-      const float found = is_edge ? edge_score<kOwnsQueries>(call_, at_, met, at.own, at.other, scale * score) : 0.0F;
+      const float found = is_edge ? edge_score<kOwnsQueries>(call_, at_, met, at, scale * score) : 0.0F;
       exponent = (found - query.log_sum_exp) * kLogTwoOfE;  // both may be as low as kOwnScore
     } else {
       exponent = Lanes::multiply_add(score, scale * kLogTwoOfE, -(query.log_sum_exp * kLogTwoOfE));
@@ -168,7 +164,7 @@ class ScoreGradients {
     score = is_edge ? probability * at.kept : 0.0F;
     gradient = is_edge ? probability * (at.kept * gradient - query.delta) : 0.0F;
     if constexpr (kHasTerms) {
-      if (is_edge && is_own(call_, at_, pair_of<kOwnsQueries>(met, at.own, at.other))) {
+      if (is_edge && at.is_self) {
         gradient *= 0;  // a constant score has none; NaN stays
       }
     }
