@@ -3,8 +3,9 @@
 #include "kernels/cuda/emulated_call.h"
 
 #include <algorithm>
-#include <limits>
 #include <vector>
+
+#include "weft/kernels/cuda/workspace.h"
 
 namespace weft::test {
 namespace {
@@ -57,18 +58,10 @@ class EmulatedCall {
     call.is_aligned = kernels::cuda::has_aligned_rows(arguments, gradients);
     call.is_tf32 = is_emulated_tf32;
     was_emulated_aligned = call.is_aligned;
-    if (arguments.key_keep != nullptr) {
-      keep_.resize(static_cast<std::size_t>(arguments.batch * arguments.layout.key_blocks));
-      call.keep_words = call.made_keep_words = keep_.data();
-    }
   }
 
   void forward(void (*emulate)(const kernels::cuda::DeviceCall&)) {
-    const std::int64_t slots = slots_of(call.rows);
-    call.partials.maximum = room(slots);
-    call.partials.sum = room(slots);
-    call.partials.output = room(slots * call.attention.value_dim);
-    make_flags();
+    kernels::cuda::take_forward_room(call, [this](std::int64_t bytes) { return room(bytes); });
     emulate(call);
   }
 
@@ -79,16 +72,7 @@ class EmulatedCall {
     HeldPlan columns({transpose.column_begin, transpose.query_block, nullptr, arguments.layout.key_blocks,
                       counts_.groups, longest_emulated_part, joins_all});
     call.columns = columns.list();
-    const std::int64_t heads = arguments.batch * arguments.heads;
-    make_flags();
-    call.delta = room(heads * arguments.query_length);
-    call.partials.query = room(slots_of(call.rows) * arguments.head_dim);
-    call.partials.key = room(slots_of(call.columns) * arguments.head_dim);
-    call.partials.value = room(slots_of(call.columns) * arguments.value_dim);
-    if (call.gradients.distance_gradient != nullptr) {
-      call.partials.table =
-          room(2 * heads * call.rows.most_items * arguments.distances.rows * arguments.distances.span);
-    }
+    kernels::cuda::take_backward_room(call, [this](std::int64_t bytes) { return room(bytes); });
     emulate(call);
   }
 
@@ -100,15 +84,10 @@ class EmulatedCall {
     return HeldPlan(
         {layout.row_begin, layout.key_block, layout.kind, layout.query_blocks, counts_.groups, longest, false});
   }
-  std::int64_t slots_of(const kernels::cuda::WorkList& list) const {
-    return call.attention.batch * call.attention.heads * list.slots * 64;
-  }
-  void make_flags() {
-    lost_.assign(static_cast<std::size_t>(kernels::cuda::lost_flags(call)), 0xFF);
-    call.lost = lost_.data();
-  }
-  float* room(std::int64_t count) {
-    rooms_.emplace_back(static_cast<std::size_t>(count), std::numeric_limits<float>::quiet_NaN());
+  // Memory that holds NaN, and flags that are set: nobody may read what no pass has written. Each piece is as large as
+  // asked for, so that sanitizers see who goes beyond its end.
+  void* room(std::int64_t bytes) {
+    rooms_.emplace_back(static_cast<std::size_t>(bytes), std::uint8_t{0xFF});
     return rooms_.back().data();
   }
 
@@ -116,9 +95,7 @@ class EmulatedCall {
   HeldPlan rows_;
   std::vector<std::uint64_t> row_bits_;
   std::vector<std::uint64_t> column_bits_;
-  std::vector<std::uint64_t> keep_;
-  std::vector<std::uint8_t> lost_;
-  std::vector<std::vector<float>> rooms_;
+  std::vector<std::vector<std::uint8_t>> rooms_;
 };
 
 template <bool kIsHopper>

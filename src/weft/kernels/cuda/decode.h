@@ -302,7 +302,7 @@ class DecodeBlock {
       }
       return;
     }
-    const std::int64_t row = (head * call_.rows.slots + item_.slot) * kSliceRows;
+    const std::int64_t row = head * call_.rows.slots + item_.slot;  // of slots that have one row: query_slot_rows()
     call_.partials.output[row * arguments.value_dim + column] = value;
     if (column == 0) {
       call_.partials.maximum[row] = has_edges_ ? maximum_[thread] : -kInfinite;

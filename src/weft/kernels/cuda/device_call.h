@@ -47,12 +47,13 @@ struct BlockBits {
   std::int64_t partial = 0;                ///< how many are partial
 };
 
-/// Sums of items that are parts; a row of a slot is a row of the item's block, of which there are 64.
+/// Sums of items that are parts; a row of a slot is a row of the item's block, of which there are query_slot_rows() or
+/// 64 keys.
 struct Partials {
-  float* maximum = nullptr;  ///< forward: [slots][64]; -infinity: no edge
-  float* sum = nullptr;      ///< forward: [slots][64]
-  float* output = nullptr;   ///< forward: [slots][64][value_dim], not divided
-  float* query = nullptr;    ///< [slots][64][head_dim]
+  float* maximum = nullptr;  ///< forward: [slots][queries]; -infinity: no edge
+  float* sum = nullptr;      ///< forward: [slots][queries]
+  float* output = nullptr;   ///< forward: [slots][queries][value_dim], not divided
+  float* query = nullptr;    ///< [slots][queries][head_dim]
   float* key = nullptr;      ///< [slots][64][head_dim]
   float* value = nullptr;    ///< [slots][64][value_dim]
   float* table = nullptr;    ///< [B][H][items and their parts][rows * span] of a distance table
@@ -82,6 +83,12 @@ struct DeviceCall {
   bool is_tf32 = false;     ///< float32 may be multiplied with 11 bits
   bool is_aligned = false;  ///< rows of all inputs begin at multiples of 16 bytes
 };
+
+/// The most queries of a block, which are the rows of a slot of their sums: one where each text has one query.
+constexpr std::int64_t query_slot_rows(const DeviceCall& call) {
+  const std::int64_t tile = call.attention.layout.tile_query;
+  return call.attention.query_length < tile ? call.attention.query_length : tile;
+}
 
 /// The place of a thread block in the work of a kernel.
 struct Place {

@@ -333,7 +333,7 @@ class ForwardRows {
   template <typename Row>
   WEFT_DEVICE void store_part(int thread, Row row, int own) {
     const std::int64_t slot = (at_.batch * call_.attention.heads + at_.head) * call_.rows.slots + item_.slot;
-    const std::int64_t to = slot * kSliceRows + first_row_ + own;
+    const std::int64_t to = slot * query_slot_rows(call_) + first_row_ + own;
     each_column(thread, row, [&](std::int64_t column, float value) {
       call_.partials.output[to * call_.attention.value_dim + column] = value;
     });

@@ -56,8 +56,10 @@ struct JoinedParts {
   std::int64_t stride;  ///< from a part to the next
   int count;
 };
-WEFT_DEVICE JoinedParts parts_of_row(const float* partials, std::int64_t slot, int row, std::int64_t width, int count) {
-  return {partials + (slot * kSliceRows + row) * width, kSliceRows * width, count};
+/// `row`: that of the first part, among the rows of all slots, of which each has `rows`.
+WEFT_DEVICE JoinedParts parts_of_row(const float* partials, std::int64_t rows, std::int64_t row, std::int64_t width,
+                                     int count) {
+  return {partials + row * width, rows * width, count};
 }
 
 /// Parts whose loads are under way together.
@@ -108,10 +110,11 @@ class JoinedOutput {
     Four output;
   };
   WEFT_DEVICE void join_four(int row, std::int32_t column, std::int32_t width) const {
-    const std::int64_t slot = head_ * call_.rows.slots + item_.slot;
-    const JoinedParts maxima = parts_of_row(call_.partials.maximum, slot, row, 1, item_.count);
-    const JoinedParts sums = parts_of_row(call_.partials.sum, slot, row, 1, item_.count);
-    const JoinedParts outputs = parts_of_row(call_.partials.output, slot, row, width, item_.count);
+    const std::int64_t rows = query_slot_rows(call_);
+    const std::int64_t first = (head_ * call_.rows.slots + item_.slot) * rows + row;
+    const JoinedParts maxima = parts_of_row(call_.partials.maximum, rows, first, 1, item_.count);
+    const JoinedParts sums = parts_of_row(call_.partials.sum, rows, first, 1, item_.count);
+    const JoinedParts outputs = parts_of_row(call_.partials.output, rows, first, width, item_.count);
     float maximum = -kInfinite;
     each_part<float>(
         item_.count, [&](int part) { return maxima.first[part * maxima.stride]; },
@@ -168,10 +171,11 @@ WEFT_DEVICE void join_query_gradients(Lanes& lanes, const DeviceCall& call, cons
     const AttentionArguments& arguments = call.attention;
     const auto width = static_cast<std::int32_t>(arguments.head_dim);
     const auto scale = static_cast<float>(arguments.scale);
-    const std::int64_t slot = (at.batch * arguments.heads + at.head) * call.rows.slots + item.slot;
+    const std::int64_t rows = query_slot_rows(call);
+    const std::int64_t first = ((at.batch * arguments.heads + at.head) * call.rows.slots + item.slot) * rows;
     each_four<Format>(thread, first_row, queries_there(call, item.block), width, [&](int row, std::int32_t column) {
       Four sum{};
-      add_parts(sum, parts_of_row(call.partials.query, slot, row, width, item.count), column, width);
+      add_parts(sum, parts_of_row(call.partials.query, rows, first + row, width, item.count), column, width);
       unroll<4>([&](auto entry) { sum.at[entry] *= scale; });
       const Output& output = call.gradients.query_gradient;
       const std::int64_t query = std::int64_t{item.block} * arguments.layout.tile_query + row;
@@ -209,7 +213,8 @@ WEFT_DEVICE void join_key_gradients(Lanes& lanes, const DeviceCall& call, const 
       for (std::int32_t head = first; head < first + shared; ++head) {
         const JoinItem item = join_of(head);
         const std::int64_t slot = (at.batch * arguments.heads + head) * call.columns.slots + item.slot;
-        add_parts(sum, parts_of_row(keys.partial, slot, row, width, item.count), column, width);
+        const JoinedParts parts = parts_of_row(keys.partial, kSliceRows, slot * kSliceRows + row, width, item.count);
+        add_parts(sum, parts, column, width);
       }
       unroll<4>([&](auto entry) { sum.at[entry] *= keys.scale; });
       store_four<Format, Lanes>(keys.output.data, row_place(keys.output, at.batch, at.head, first_key + row), column,

@@ -12,8 +12,8 @@
 namespace weft::kernels::cuda {
 
 /// Rows of all slots of a direction, over batch and heads.
-inline std::int64_t slot_rows(const DeviceCall& call, const WorkList& list) noexcept {
-  return call.attention.batch * call.attention.heads * list.slots * kSliceRows;
+inline std::int64_t slot_rows(const DeviceCall& call, const WorkList& list, std::int64_t rows) noexcept {
+  return call.attention.batch * call.attention.heads * list.slots * rows;
 }
 
 template <typename Room>
@@ -39,7 +39,7 @@ void take_forward_room(DeviceCall& call, const Room& room) {
   };
   take_keep_words(call, room);
   take_flags(call, room);
-  const std::int64_t rows = slot_rows(call, call.rows);
+  const std::int64_t rows = slot_rows(call, call.rows, query_slot_rows(call));
   call.partials.maximum = floats(rows);
   call.partials.sum = floats(rows);
   call.partials.output = floats(rows * call.attention.value_dim);
@@ -56,9 +56,10 @@ void take_backward_room(DeviceCall& call, const Room& room) {
   take_keep_words(call, room);
   take_flags(call, room);
   call.delta = floats(heads * arguments.query_length);
-  call.partials.query = floats(slot_rows(call, call.rows) * arguments.head_dim);
-  call.partials.key = floats(slot_rows(call, call.columns) * arguments.head_dim);
-  call.partials.value = floats(slot_rows(call, call.columns) * arguments.value_dim);
+  const std::int64_t keys = slot_rows(call, call.columns, kSliceRows);
+  call.partials.query = floats(slot_rows(call, call.rows, query_slot_rows(call)) * arguments.head_dim);
+  call.partials.key = floats(keys * arguments.head_dim);
+  call.partials.value = floats(keys * arguments.value_dim);
   if (call.gradients.distance_gradient != nullptr) {
     // Float32 has two thread blocks an item.
     const std::int64_t tables = heads * call.rows.most_items * (kSliceRows / Float32Format::kOwnRows);
