@@ -127,7 +127,7 @@ TEST(CudaBackend, AutocastGivesItItsType) {
 }
 
 const char* fails_to_start(const kernels::cuda::DeviceCall*, void*) { return "out of registers\n(of the device)"; }
-const char* serves_none(int) { return "the CUDA kernels need a GPU of compute capability 8.0 or later"; }
+const char* serves_none(int) { return "libweft_cuda has no machine code for this GPU"; }
 const char* serves_all(int) { return nullptr; }
 
 const attention::CudaLibrary& failing_library() {
@@ -152,7 +152,7 @@ TEST(CudaBackend, ALaunchThatFailsIsOneLine) {
 
 TEST(CudaBackend, AGpuOrALibraryThatIsMissingIsARefusal) {
   constexpr attention::KernelDevice kNone{c10::DeviceType::CPU, library_without_device, no_stream};
-  expect_refusal(attention::cuda_takes(kNone, small_call()), "compute capability 8.0");
+  expect_refusal(attention::cuda_takes(kNone, small_call()), "no machine code for this GPU");
   constexpr attention::KernelDevice kAbsent{c10::DeviceType::CPU, absent_library, no_stream};
   expect_refusal(attention::cuda_takes(kAbsent, small_call()), "which is not at '/nowhere/libweft_cuda.so'");
 }

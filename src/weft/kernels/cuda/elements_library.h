@@ -16,6 +16,7 @@ const char* weft_cuda_rotate(const weft::kernels::cuda::DeviceRotation* call, vo
 const char* weft_cuda_version();
 /// Makes a device the one that this thread launches on: the run-time library inside has a current device of its own.
 const char* weft_cuda_use_device(int device);
-/// Null where the kernels run on a device, by its index; else why not, as a static text.
+/// Null where the library has machine code that runs on a device, by its index; else why not, as a static text. A
+/// device is asked once.
 const char* weft_cuda_device_problem(int device);
 }
