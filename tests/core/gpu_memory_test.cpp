@@ -16,5 +16,14 @@ TEST(GpuMemory, WhatDoesNotSufficeIsOneLineWithItsSizes) {
   EXPECT_EQ(missing_gpu_memory("not enough memory"), "");
 }
 
+// Not LibTorch's allocator: CUDA itself, and cuBLAS, which say no sizes.
+TEST(GpuMemory, OthersThanTheAllocatorRunOutOfItToo) {
+  EXPECT_EQ(missing_gpu_memory("CUDA error: out of memory\nCUDA kernel errors might be asynchronously reported"),
+            "not enough memory on the GPU");
+  EXPECT_EQ(missing_gpu_memory("CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`"),
+            "not enough memory on the GPU");
+  EXPECT_EQ(missing_gpu_memory("CUDA error: an illegal memory access was encountered"), "");
+}
+
 }  // namespace
 }  // namespace weft

@@ -2,6 +2,8 @@
 // The words around the sizes are those of PyTorch 2.11 to 2.15; of others the line says less.
 #include "weft/core/system/gpu_memory.h"
 
+#include <algorithm>
+
 #include "weft/core/error.h"
 
 namespace weft {
@@ -18,10 +20,16 @@ std::string between(std::string_view text, std::string_view before, std::string_
   return end == std::string_view::npos ? std::string() : std::string(rest.substr(0, end));
 }
 
+// LibTorch's allocator, CUDA where something else allocates, and cuBLAS for its own workspace.
+constexpr std::string_view kWordsOfMissingMemory[] = {"CUDA out of memory", "CUDA error: out of memory",
+                                                      "CUBLAS_STATUS_ALLOC_FAILED"};
+
 }  // namespace
 
 std::string missing_gpu_memory(std::string_view message) {
-  if (message.find("CUDA out of memory") == std::string_view::npos) {
+  if (std::ranges::none_of(kWordsOfMissingMemory, [message](std::string_view words) {
+        return message.find(words) != std::string_view::npos;
+      })) {
     return {};
   }
   const std::string asked = between(message, "Tried to allocate ", ". ");

@@ -8,7 +8,8 @@
 namespace weft {
 
 /// Of LibTorch's message, "CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 79.11 GiB of
-/// which 1.20 GiB is free. ...", one line with the three sizes. Empty where `message` is about something else.
+/// which 1.20 GiB is free. ...", one line with the three sizes; of what CUDA and cuBLAS say where they allocate by
+/// themselves, a line without. Empty where `message` is about something else.
 std::string missing_gpu_memory(std::string_view message);
 
 }  // namespace weft
