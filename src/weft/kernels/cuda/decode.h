@@ -68,7 +68,7 @@ class DecodeBlock {
   static WEFT_DEVICE float no_edge() { return -1; }  // in place of a weight
 
   WEFT_DEVICE std::int64_t query() const { return std::int64_t{item_.block} * call_.attention.layout.tile_query; }
-  WEFT_DEVICE std::int64_t key_head() const { return at_.head / heads_of_key(call_.attention); }
+  WEFT_DEVICE std::int64_t key_head() const { return key_head_of(call_.attention, at_.head); }
   WEFT_DEVICE static int score_place(int key) { return kScorePlace + 4 * key; }
 
   WEFT_DEVICE void load_query() {

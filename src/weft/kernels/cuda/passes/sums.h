@@ -11,17 +11,25 @@
 
 namespace weft::kernels::cuda {
 
-/// One query a block.
+/// One query a block. Heads that share keys have neighbouring thread blocks, which run at one time: memory gives each
+/// number once, and the L2 cache those of the other heads.
 template <typename Format>
 struct DecodePass {
   static constexpr int kThreads = kDecodeThreads;
   static constexpr int kResident = 5;  // a multiprocessor has the loads of so many thread blocks under way
   static constexpr int kResidentElsewhere = 1;
-  static Grid grid(const DeviceCall& call) { return {call.rows.most_items, heads_of(call), 1}; }
+  static Grid grid(const DeviceCall& call) {
+    return {call.rows.most_items * heads_of_key(call.attention), call.attention.batch * call.attention.key_heads, 1};
+  }
   static int shared_bytes(const DeviceCall&) { return kDecodeShared<Format>; }
   template <typename Lanes>
   static WEFT_DEVICE void block(Lanes& lanes, const DeviceCall& call, const Grid& at) {
-    const Place place = place_of<Format>(call, at);
+    const auto shared = static_cast<std::uint32_t>(heads_of_key(call.attention));
+    const auto key_heads = static_cast<std::uint32_t>(call.attention.key_heads);
+    const Grid of = block_of({shared, call.rows.most_items, 1}, at.x);
+    const Grid row = block_of({key_heads, call.attention.batch, 1}, at.y);
+    const Place place{static_cast<std::int32_t>(of.y), static_cast<std::int32_t>(row.y),
+                      static_cast<std::int32_t>(row.x * shared + of.x), 0, 0};
     const WorkItem item = item_of(call, call.rows, place);
     if (is_there(item)) {
       DecodeBlock<Lanes, Format>(lanes, call, place, item).run();
