@@ -7,7 +7,7 @@
 #include <atomic>
 #include <mutex>
 
-#include "weft/kernels/cuda/launches.h"
+#include "weft/kernels/cuda/compiled/launches.h"
 #include "weft/kernels/cuda/passes.h"
 
 namespace weft::kernels::cuda {

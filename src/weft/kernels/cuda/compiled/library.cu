@@ -2,8 +2,8 @@
 // The doors of libweft_cuda.so: which dtype a call has.
 #include "weft/kernels/cuda/library.h"
 
+#include "weft/kernels/cuda/compiled/launches.h"
 #include "weft/kernels/cuda/format.h"
-#include "weft/kernels/cuda/launches.h"
 
 using weft::kernels::cuda::DeviceCall;
 using weft::kernels::cuda::with_call_format;
