@@ -42,7 +42,8 @@ Json read_label_groups(const std::string& file) {
   }
   Json groups = formats::read_json(named_by_user(file));
   const auto is_list = [](const Json& labels) {
-    return labels.is_array() && !labels.empty() && std::all_of(labels.begin(), labels.end(), [](const Json& l) { return l.is_string(); });
+    return labels.is_array() && !labels.empty() &&
+           std::all_of(labels.begin(), labels.end(), [](const Json& l) { return l.is_string(); });
   };
   if (!groups.is_object() || groups.empty()) {
     fail(ErrorKind::kFormat, quote(file, 4096), ": expected an object {NAME: [LABEL, ...]} with a group, found ",

@@ -254,8 +254,8 @@ class TreeKeeper {
     add_fitting(pieces_, 0, state, room, ids);
     std::erase_if(ids, [&](std::int64_t id) { return id >= std::ssize(row.scores); });
     if (ids.empty()) {
-      throw PromptError(row.item, concat("no tree over its ", leaves.each.size(), " words has room in the ", row.longest,
-                                         " tokens of the longest text"));
+      throw PromptError(row.item, concat("no tree over its ", leaves.each.size(), " words has room in the ",
+                                         row.longest, " tokens of the longest text"));
     }
     return ids;
   }

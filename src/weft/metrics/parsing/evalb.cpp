@@ -112,8 +112,8 @@ void keep_counted(std::vector<ScoredSpan>& spans, const Dropped& dropped) {
     span.label = span.label.substr(0, span.label.find_first_of("-="));
   }
   std::erase_if(spans, [&](const ScoredSpan& span) {
-    return span.from == span.to ||
-           std::any_of(dropped.begin(), dropped.end(), [&](const auto& label) { return same_label(label, span.label); });
+    return span.from == span.to || std::any_of(dropped.begin(), dropped.end(),
+                                               [&](const auto& label) { return same_label(label, span.label); });
   });
 }
 

@@ -36,11 +36,11 @@ struct ExtractConfig {
 };
 
 /// For each document `[{"summary_text", "sentences"}]`: the sentences that were taken, in the text's order with a blank
-/// between and a blank for a line end within, and their numbers from 0. The method takes one after another; the first that would go beyond a limit ends
-/// the summary. `oracle` takes, each time, the sentence that adds most to the sum of ROUGE-1's and ROUGE-2's F against
-/// the document's second text, until none adds anything. Metadata: {"sentences"}, how many the text has. Errors:
-/// naming the document, kArgument for one without a sentence, or without a reference for `oracle`; those of the method.
-/// A byte that is no UTF-8 is read as U+FFFD, as by models.
+/// between and a blank for a line end within, and their numbers from 0. The method takes one after another; the first
+/// that would go beyond a limit ends the summary. `oracle` takes, each time, the sentence that adds most to the sum of
+/// ROUGE-1's and ROUGE-2's F against the document's second text, until none adds anything. Metadata: {"sentences"}, how
+/// many the text has. Errors: naming the document, kArgument for one without a sentence, or without a reference for
+/// `oracle`; those of the method. A byte that is no UTF-8 is read as U+FFFD, as by models.
 std::vector<TaskResult> extract(std::span<const Document> documents, const ExtractConfig& config);
 
 }  // namespace weft::tasks

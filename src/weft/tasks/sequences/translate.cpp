@@ -69,8 +69,7 @@ class Translation {
   }
 
   std::vector<TaskResult> run() {
-    const std::vector<Writing> written =
-        options_.on_translated ? write_in_order() : write_sources(0, sources_.size());
+    const std::vector<Writing> written = options_.on_translated ? write_in_order() : write_sources(0, sources_.size());
     std::vector<TaskResult> results;
     results.reserve(tasks_.size());
     for (const Assignment& task : tasks_) {

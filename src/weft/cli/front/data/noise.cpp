@@ -116,7 +116,9 @@ void add_data_noise(CLI::App& data) {
   auto command = std::make_shared<NoiseCommand>();
   CLI::App& app = add_command(data, "noise", "words dropped, filled in and shuffled, for texts that a model made",
                               std::string(kNoiseExamples));
-  app.add_option("FILE", command->file, "plain text, also in gzip, a text a line; no JSON and no table; - is standard input")->required();
+  app.add_option("FILE", command->file,
+                 "plain text, also in gzip, a text a line; no JSON and no table; - is standard input")
+      ->required();
   add_fields<NoiseConfig>(app, {.title = "Options"}, command->given);
   add_json_flag(app, command->json);
   app.callback([command] { write_noise(*command); });
