@@ -210,7 +210,7 @@ class GenerateTest(ModelCase):
         self.assertTrue(process.stdout.read(20))
         time.sleep(0.05)
         process.send_signal(signal.SIGINT)
-        _, stderr = process.communicate(timeout=60)
+        _, stderr = process.communicate(timeout=600)
         self.assertEqual(process.returncode, 130, stderr)
 
     def test_refusals(self):

@@ -139,7 +139,7 @@ class CostTest(Case):
         clients = [send(server, path, body) for path, body in HOSTILE.items()]
         self.until(lambda: gauge(server, "weft_requests_running") > 0)
         server.process.send_signal(signal.SIGTERM)
-        self.assertEqual(server.process.wait(timeout=60), 0)
+        self.assertEqual(server.process.wait(timeout=600), 0)
         for client in clients:
             client.close()
         server.errors.seek(0)
@@ -158,7 +158,7 @@ class CostTest(Case):
                 self.until(lambda: self.is_draining(server))
                 self.assertIsNone(server.process.poll())
                 server.process.send_signal(number)
-                self.assertEqual(server.process.wait(timeout=60), 0)
+                self.assertEqual(server.process.wait(timeout=600), 0)
                 self.assertEqual(read_all(client), "")
             server.errors.seek(0)
             self.assertEqual(server.errors.read(), "")

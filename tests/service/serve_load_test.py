@@ -237,7 +237,7 @@ class LoadTest(Case):
         problems, answers = [], [0] * 20
 
         def work(number):
-            connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
+            connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=600)
             try:
                 while True:
                     which = (number + answers[number]) % len(texts)
@@ -265,7 +265,7 @@ class LoadTest(Case):
         server.process.send_signal(signal.SIGTERM)
         for thread in threads:
             thread.join()
-        self.assertEqual(server.process.wait(timeout=60), 0)
+        self.assertEqual(server.process.wait(timeout=600), 0)
         self.assertEqual(problems, [])
         self.assertGreater(min(answers), 0)
         server.errors.seek(0)

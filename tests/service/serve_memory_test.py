@@ -61,7 +61,7 @@ class ServeMemoryTest(Case):
         self.assertRegex(process.stdout.readline(), "^listening on http://127.0.0.1:[0-9]+$")
         self.assertRegex(process.stdout.readline(), r"^  labels: up to [0-9.]+ [KM]iB of memory: weights .*, work .* \(a batch of .* tokens")
         process.terminate()
-        process.communicate(timeout=60)
+        process.communicate(timeout=600)
 
     def test_too_much_is_refused_before_it_is_loaded(self):
         """The weights of one model are not finite, which loading would tell."""

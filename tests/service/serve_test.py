@@ -39,7 +39,7 @@ class Server:
 
     def ask(self, method, path, body=None, headers=None):
         """(status, JSON or text, headers); a body that is no text is sent as JSON."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=600)
         try:
             text = body if body is None or isinstance(body, (str, bytes)) else json.dumps(body)
             connection.request(method, path, text, headers or {})
@@ -51,7 +51,7 @@ class Server:
             connection.close()
 
     def connect(self):
-        client = socket.create_connection(("127.0.0.1", self.port), timeout=60)
+        client = socket.create_connection(("127.0.0.1", self.port), timeout=600)
         return client
 
     def send(self, data):
@@ -65,7 +65,7 @@ class Server:
 
     def stop(self):
         self.process.send_signal(signal.SIGTERM)
-        code = self.process.wait(timeout=60)
+        code = self.process.wait(timeout=600)
         self.process.stdout.close()
         self.errors.seek(0)
         return code, self.errors.read()
@@ -170,7 +170,7 @@ class ServeTest(Case):
                 self.assertEqual((status, found), (200, wanted))
         if curl := shutil.which("curl"):
             command = [curl, "--silent", "--noproxy", "*", "-X", "POST", f"localhost:{server.port}/translate/", "--data", json.dumps(asked, ensure_ascii=False)]
-            self.assertEqual(json.loads(subprocess.run(command, capture_output=True, check=True, timeout=60).stdout), wanted)
+            self.assertEqual(json.loads(subprocess.run(command, capture_output=True, check=True, timeout=600).stdout), wanted)
         for change, part in (({"source_lang": "de"}, "'cs'"), ({"target_lang": "fr"}, "'en'")):
             status, found, _ = server.ask("POST", "/translate/", asked | change)
             self.assertEqual((status, part in found["error"]), (400, True), found)
