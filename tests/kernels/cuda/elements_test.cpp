@@ -25,7 +25,7 @@ class Rotated {
     const auto numbers = static_cast<std::size_t>(offset + 2 * rows * 3 * stride_);
     input_.resize(numbers);
     output_.resize(numbers);
-    std::mt19937_64 engine(3);
+    std::mt19937_64 engine(static_cast<std::uint64_t>(rows + half));
     std::normal_distribution<float> normal;
     for (Memory& number : input_) {
       Storage::store(&number, normal(engine));

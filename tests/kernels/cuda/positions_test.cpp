@@ -71,12 +71,18 @@ void expect_edges(Float32Case& of, const kernels::cuda::Met& met, int first_row)
   }
 }
 
-TEST(CudaPositions, TheBitsAreThoseOfTheDefinition) {
-  std::mt19937_64 engine(1);
+/// A word a row, three quarters of whose bits are edges.
+std::vector<std::uint64_t> random_bits_of_block(std::uint64_t seed) {
+  std::mt19937_64 engine(seed);
   std::vector<std::uint64_t> bits(64);
   for (std::uint64_t& word : bits) {
     word = engine() | engine();
   }
+  return bits;
+}
+
+TEST(CudaPositions, TheBitsAreThoseOfTheDefinition) {
+  const std::vector<std::uint64_t> bits = random_bits_of_block(1);
   for (const Sight& sight : kSights) {
     auto call =
         positioned_case<Float32Case>({2, 6, 2, 100, 150, 4, 4, {64, 64}}, sees_every_key, sight, DType::kFloat32);
