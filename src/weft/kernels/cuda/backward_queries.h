@@ -150,8 +150,7 @@ class QueryGradientBlock {
             store_number<Format, Lanes>(output.data, to + column, static_cast<float>(arguments.scale) * sum);
           });
         } else {
-          const std::int64_t part = slot * query_slot_rows(call_) + first_row_ + own;
-          float* const to = call_.partials.query + part * arguments.head_dim + first;
+          float* const to = call_.partials.query + (slot * kSliceRows + first_row_ + own) * arguments.head_dim + first;
           each_of_row(sums_[thread], thread, row, arguments.head_dim - first,
                       [&](int column, float sum) { to[column] = sum; });
         }

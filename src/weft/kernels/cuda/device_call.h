@@ -47,13 +47,13 @@ struct BlockBits {
   std::int64_t partial = 0;                ///< how many are partial
 };
 
-/// Sums of items that are parts; a row of a slot is a row of the item's block, of which there are query_slot_rows() or
-/// 64 keys.
+/// Sums of items that are parts; a row of a slot is a row of the item's block, of which there are 64, and forwards
+/// query_slot_rows(): that number is a register, for which the kernel of dQ has no room.
 struct Partials {
   float* maximum = nullptr;  ///< forward: [slots][queries]; -infinity: no edge
   float* sum = nullptr;      ///< forward: [slots][queries]
   float* output = nullptr;   ///< forward: [slots][queries][value_dim], not divided
-  float* query = nullptr;    ///< [slots][queries][head_dim]
+  float* query = nullptr;    ///< [slots][64][head_dim]
   float* key = nullptr;      ///< [slots][64][head_dim]
   float* value = nullptr;    ///< [slots][64][value_dim]
   float* table = nullptr;    ///< [B][H][items and their parts][rows * span] of a distance table

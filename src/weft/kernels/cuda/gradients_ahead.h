@@ -341,8 +341,8 @@ class GradientAheadBlock {
               row_place(output, at_.batch, kOwnsQueries ? at_.head : key_head_, first_own() + own);
           store_row<Format, Lanes>(to + place, sums[thread], thread, row, width, scale);
         } else {
-          const std::int64_t part = slot * (kOwnsQueries ? query_slot_rows(call_) : kSliceRows) + own;
-          store_row<Float32Format, Lanes>(partial + part * width, sums[thread], thread, row, width, 1);
+          store_row<Float32Format, Lanes>(partial + (slot * kSliceRows + own) * width, sums[thread], thread, row, width,
+                                          1);
         }
       });
     });

@@ -171,11 +171,11 @@ WEFT_DEVICE void join_query_gradients(Lanes& lanes, const DeviceCall& call, cons
     const AttentionArguments& arguments = call.attention;
     const auto width = static_cast<std::int32_t>(arguments.head_dim);
     const auto scale = static_cast<float>(arguments.scale);
-    const std::int64_t rows = query_slot_rows(call);
-    const std::int64_t first = ((at.batch * arguments.heads + at.head) * call.rows.slots + item.slot) * rows;
+    const std::int64_t slot = (at.batch * arguments.heads + at.head) * call.rows.slots + item.slot;
     each_four<Format>(thread, first_row, queries_there(call, item.block), width, [&](int row, std::int32_t column) {
       Four sum{};
-      add_parts(sum, parts_of_row(call.partials.query, rows, first + row, width, item.count), column, width);
+      const std::int64_t first = slot * kSliceRows + row;
+      add_parts(sum, parts_of_row(call.partials.query, kSliceRows, first, width, item.count), column, width);
       unroll<4>([&](auto entry) { sum.at[entry] *= scale; });
       const Output& output = call.gradients.query_gradient;
       const std::int64_t query = std::int64_t{item.block} * arguments.layout.tile_query + row;

@@ -57,7 +57,7 @@ void take_backward_room(DeviceCall& call, const Room& room) {
   take_flags(call, room);
   call.delta = floats(heads * arguments.query_length);
   const std::int64_t keys = slot_rows(call, call.columns, kSliceRows);
-  call.partials.query = floats(slot_rows(call, call.rows, query_slot_rows(call)) * arguments.head_dim);
+  call.partials.query = floats(slot_rows(call, call.rows, kSliceRows) * arguments.head_dim);
   call.partials.key = floats(keys * arguments.head_dim);
   call.partials.value = floats(keys * arguments.value_dim);
   if (call.gradients.distance_gradient != nullptr) {

@@ -18,7 +18,8 @@ template <typename Format, bool kIsGradient>
 struct JoinRowPass {
   static constexpr int kThreads = cuda::kThreads<Format>;
   static constexpr Grid grid(const DeviceCall& call) {
-    return {call.rows.most_joins, heads_of(call), parts_of(query_slot_rows(call), kJoinedRows)};
+    const std::int64_t rows = kIsGradient ? kSliceRows : query_slot_rows(call);
+    return {call.rows.most_joins, heads_of(call), parts_of(rows, kJoinedRows)};
   }
   static int shared_bytes(const DeviceCall&) { return 0; }
   template <typename Lanes>
