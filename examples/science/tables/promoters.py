@@ -2,9 +2,9 @@
 """Promoters of four organisms with one recipe, beside naive Bayes over runs of 2, 4 and 6 letters, and over single letters at their places, and beside a
 logistic regression over words at their places. Models are Star-Transformers over tokens of five bases, one base apart, that learn from altered copies
 of the records and then from these (examples/promoters/altered.py). How copies are altered was chosen on one other part of Arabidopsis and of E. coli
-with seed 0, which human and mouse had no part in. `joined` is the model of the row above with words at their places and 4-mers (counted.py): two weights and a constant, fitted for each
-fifth of what is scored on the other four, and pulled to weights that are usual for these organisms (joined.py); of `mouse to human` it sees human
-labels, as no other row does.
+with seed 0, which human and mouse had no part in. `joined` is the model of the row above with words at their places and 4-mers (counted.py): two weights
+and a constant, fitted for each fifth of what is scored on the other four, and pulled to weights that are usual for these organisms (joined.py); of
+`mouse to human` it sees human labels, as no other row does.
 
 Human and mouse come as promoters alone. Their negatives are made: parts redrawn from even letters, as DeePromoter does, and by the promoter's own
 dinucleotides. The first are told by counting letters; the second are what a claim about a model needs. `mouse to human` learns on one and is scored on

@@ -87,9 +87,7 @@ class TriviaReader::Parser {
   [[noreturn]] void reject(const char* expected, const char* name) const {
     const auto found = root_.find(name);
     fail(ErrorKind::kFormat, name_, ": expected ", expected, " at '", name, "', found ",
-         found == root_.end() ? std::string("none")
-                              : concat(found->second.type_name(), " ",
-                                       quote(found->second.dump(-1, ' ', true, Json::error_handler_t::replace), 60)));
+         found == root_.end() ? "none" : found_text(found->second));
   }
 
   void walk_root() {
