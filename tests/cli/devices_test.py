@@ -39,6 +39,8 @@ class Devices(Case):
         self.assert_fails(self.run_weft(*bench, "cuda", init=3), 1, "cuInit gives error 3")
         self.assert_fails(self.run_weft(*bench, "cuda", gpus=0), 1, "finds no GPU")
         self.assert_fails(self.run_weft(*bench, "gpu"), 2, "--device must be cpu, cuda or cuda:N", "'gpu'")
+        self.assert_fails(self.run_weft(*bench, "cpu", "--tf32"), 2, "--tf32 is for products on a GPU, and --device is cpu", "--no-tf32")
+        self.assert_fails(self.run_weft("bench", "calibrate", "--device", "cuda", "--tf32"), 2, "--tf32", "exact products of float32")
         cost = ("pattern", "cost", "full", "--length", "64", "--device")  # though nothing was calibrated
         self.assert_fails(self.run_weft(*cost, "gpu"), 2, "--device must be cpu, cuda or cuda:N", "'gpu'")
         self.assert_fails(self.run_weft(*cost, "cuda", gpus=0), 1, "finds no GPU")

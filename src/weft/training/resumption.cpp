@@ -14,8 +14,9 @@
 namespace weft::training {
 namespace {
 
-constexpr std::array<std::string_view, 10> kChangeable = {"threads",
+constexpr std::array<std::string_view, 11> kChangeable = {"threads",
                                                           "device",
+                                                          "tf32",
                                                           "steps",
                                                           "minutes",
                                                           "log_every",

@@ -60,7 +60,8 @@ Json write_state(const std::filesystem::path& directory, const RunState& state, 
                {"data", task.data_identity()},
                {"settings", lasting_settings(training_json(resolved(config), task))},
                {"threads", at::get_num_threads()},
-               {"device", config.device}};
+               {"device", config.device},
+               {"tf32", config.tf32}};
   json.update(versions());
   return json;
 }
@@ -88,6 +89,10 @@ RunState read_state(const Checkpoint& checkpoint, const TrainerConfig& config, T
   if (const auto device = formats::value_or(json, "device", where, std::string("cpu")); device != config.device) {
     log_warning("this run learned on ", quote(device), " before and does on ", config.device,
                 " now: losses will agree to rounding, not to the last bit");
+  }
+  if (const auto tf32 = formats::value_or(json, "tf32", where, false); tf32 != config.tf32) {
+    log_warning("this run learned ", tf32 ? "with" : "without", " ", option("tf32"), " before and does ",
+                config.tf32 ? "with" : "without", " it now: losses will agree to about three digits");
   }
   const auto seed =
       formats::value_of<std::int64_t>(formats::object_member(json, "random", where), "seed", where + ": random");

@@ -55,6 +55,7 @@ struct TrainerConfig {
   std::int64_t log_every = 1;
   std::int64_t threads = 0;
   std::string device = "cpu";
+  bool tf32 = false;
   std::int64_t processes = 0;
 
   template <typename Visitor>
@@ -162,6 +163,8 @@ void TrainerConfig::habit_fields(Visitor&& visit) {
           0, 4096));
   visit(Field{"device", &C::device,
               "where the model learns: cpu, cuda (the first GPU, or that of LOCAL_RANK) or cuda:N"});
+  visit(Field{"tf32", &C::tf32,
+              "a GPU multiplies float32 on tensor cores, which look at 11 bits of each factor; without it exactly"});
   visit(Field{
       "processes", &C::processes,
       "number of processes whose batches make one step, each with gradient_accumulation batches; 0 for as many as "

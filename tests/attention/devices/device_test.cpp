@@ -42,6 +42,18 @@ TEST(Device, SaysWhereLibTorchHasNoCuda) {
                      [&] { open_cuda_half(folder.path().string()); });
 }
 
+TEST(Device, Tf32IsForGpus) {
+  test::expect_error(ErrorKind::kArgument, {"tf32 is for products on a GPU, and device is cpu"},
+                     [] { multiply_as_tf32(c10::Device(c10::kCPU)); });
+  at::Context& context = at::globalContext();
+  const bool before = context.allowTF32CuDNN();
+  multiply_as_tf32(c10::Device(c10::kCUDA, 0));
+  EXPECT_TRUE(context.allowTF32CuBLAS());
+  EXPECT_TRUE(context.allowTF32CuDNN());
+  context.setAllowTF32CuBLAS(false);
+  context.setAllowTF32CuDNN(before);
+}
+
 TEST(Device, ModelsAreOpenedWhereTheInnermostScopeSays) {
   EXPECT_EQ(opening_device(), c10::Device(c10::kCPU));
   {

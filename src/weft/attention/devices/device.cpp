@@ -114,6 +114,10 @@ void open_cuda_half(const std::string& folder) {
         concat("this LibTorch has no CUDA: ", kCudaHalf, " is not beside libtorch_cpu.so in ", quote(folder, 4096)),
         "install a PyTorch with CUDA, or name one in WEFT_LIBTORCH");
   }
+  if (void* open = ::dlopen(half.c_str(), RTLD_LAZY | RTLD_NOLOAD); open != nullptr) {
+    ::dlclose(open);  // counted once more: whoever opened it keeps it
+    return;
+  }
   if (::dlopen(half.c_str(), RTLD_LAZY | RTLD_GLOBAL) == nullptr) {
     const char* reason = ::dlerror();  // NOLINT(concurrency-mt-unsafe): glibc keeps it for each thread
     throw Error(
@@ -121,6 +125,7 @@ void open_cuda_half(const std::string& folder) {
         concat("LibTorch's CUDA half cannot be opened: ", quote(reason == nullptr ? "no reason" : reason, 4096)),
         "it needs the packages nvidia-* that its PyTorch names: pip install torch brings them");
   }
+  at::globalContext().setAllowTF32CuDNN(false);  // of convolutions: LibTorch's own choice is TF32
 }
 
 c10::Device usable_device(std::string_view name) {
@@ -138,6 +143,16 @@ c10::Device usable_device(std::string_view name) {
                 "torch.zeros(1, device=\"cuda\")' says more");
   }
   return device;
+}
+
+void multiply_as_tf32(c10::Device device) {
+  if (device == c10::Device(c10::kCPU)) {
+    throw Error(ErrorKind::kArgument,
+                concat(option("tf32"), " is for products on a GPU, and ", option("device"), " is cpu"),
+                concat("say ", option("no_tf32"), ", or compute with ", option("device"), " cuda"));
+  }
+  at::globalContext().setAllowTF32CuBLAS(true);
+  at::globalContext().setAllowTF32CuDNN(true);
 }
 
 c10::Device opening_device() noexcept {

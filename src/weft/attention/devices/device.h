@@ -23,6 +23,10 @@ c10::Device usable_device(std::string_view name);
 /// Errors: kUnsupported where `driver` has no such device, or serves no CUDA of version `needed` (0: not known yet).
 void check_driver(const CudaDriver& driver, c10::Device device, int needed);
 
+/// From then on GPUs multiply float32 on tensor cores, which look at 11 bits of each factor (TF32), in the whole
+/// process; without it their products are exact to float32. Errors: kArgument where `device` is no GPU.
+void multiply_as_tf32(c10::Device device);
+
 /// Opens libtorch_cuda.so, which lies in `folder` beside libtorch_cpu.so, or does nothing where it is open already.
 /// Errors: kUnsupported where it is not there or lacks a library.
 void open_cuda_half(const std::string& folder);

@@ -104,6 +104,10 @@ std::filesystem::path destination(const std::string& out) {
 void run_calibrate(const CalibrateOptions& options) {
   CalibrateConfig config;
   formats::update_from_json(config, options.given, "weft bench calibrate");
+  if (options.machine.tf32) {
+    throw UsageError("--tf32: costs are predicted for exact products of float32, so these are what is measured",
+                     "leave it out");
+  }
   const std::filesystem::path path = destination(config.out);
   apply_machine(options.machine);
   const Machine machine = this_machine(0, options.machine.device);

@@ -18,9 +18,10 @@ struct TensorPart {
   bool (*add)(CLI::App& parent, std::string_view name);
   /// Sets LibTorch's number of threads unless `threads` is 0; returns how many there are.
   std::int64_t (*use_threads)(std::int64_t threads);
-  /// Models are opened on the device `name` from then on. Errors: UsageError for a name that is none; kUnsupported
-  /// where it cannot compute here.
-  void (*use_device)(const std::string& name);
+  /// Models are opened on the device `name` from then on, whose products of float32 are TF32 where `tf32` says so.
+  /// Errors: UsageError for a name that is none, and for TF32 without a GPU; kUnsupported where the device cannot
+  /// compute here.
+  void (*use_device)(const std::string& name, bool tf32);
   /// "NVIDIA H100 80GB HBM3, compute capability 9.0", as the driver says it; LibTorch's CUDA half stays closed. Errors:
   /// UsageError for a name that is no device; kUnsupported where the driver has no such GPU.
   std::string (*describe_device)(const std::string& name);

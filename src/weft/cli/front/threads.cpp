@@ -44,11 +44,13 @@ void add_machine_flags(CLI::App& app, MachineFlags& flags) {
   app.add_option("--device", flags.device,
                  "where models compute: cpu, cuda (the first GPU, or that of LOCAL_RANK) or cuda:N (default cpu)")
       ->option_text("DEVICE");
+  app.add_flag("--tf32,!--no-tf32", flags.tf32,
+               "a GPU multiplies float32 on tensor cores, which look at 11 bits of each factor; without it exactly");
 }
 
 void apply_machine(const MachineFlags& flags) {
   apply_threads(flags.threads);
-  tensor_part().use_device(flags.device);
+  tensor_part().use_device(flags.device, flags.tf32);
 }
 
 }  // namespace weft::cli

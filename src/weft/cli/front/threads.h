@@ -24,13 +24,15 @@ std::int64_t apply_threads(std::int64_t threads);
 struct MachineFlags {
   std::int64_t threads = 0;
   std::string device = "cpu";
+  bool tf32 = false;
 };
 
-/// Adds --threads and --device.
+/// Adds --threads, --device and --tf32.
 void add_machine_flags(CLI::App& app, MachineFlags& flags);
 
 /// apply_threads(), and models are opened on the device from then on. Call it before anything that takes long. Errors:
-/// UsageError for a name that is no device; kUnsupported, saying why, for one that cannot compute here.
+/// UsageError for a name that is no device, and for --tf32 without a GPU; kUnsupported, saying why, for a device that
+/// cannot compute here.
 void apply_machine(const MachineFlags& flags);
 
 }  // namespace weft::cli

@@ -223,12 +223,14 @@ training::TrainResult resume_pairs(const TrainRequest& request, TrainListener& l
 
 // Before data are read, which may take long.
 void check_device(const TrainRequest& request) {
-  Json settings = request.fields;
-  if (const std::optional<Json> found = is_resumed(request.training) ? report::run_json(request.out) : std::nullopt;
-      found && !settings.contains("device")) {
-    settings = found->at("config");
+  const std::optional<Json> found = is_resumed(request.training) ? report::run_json(request.out) : std::nullopt;
+  Json settings = found ? found->at("config") : Json::object();
+  settings.update(request.fields);
+  const std::string device = formats::value_or(settings, "device", "weft train", std::string("cpu"));
+  if (formats::value_or(settings, "tf32", "weft train", false)) {
+    attention::multiply_as_tf32(attention::parse_device(device));
   }
-  attention::usable_device(formats::value_or(settings, "device", "weft train", std::string("cpu")));
+  attention::usable_device(device);
 }
 
 }  // namespace

@@ -28,7 +28,7 @@ constexpr std::array<std::string_view, 9> kPlaces = {"train_text",   "train_imag
                                                      "train_target", "alignments",   "distill"};
 
 // What changes no step, and what resumption.h and its kin let a run change.
-constexpr std::array<std::string_view, 15> kHabits = {"steps",
+constexpr std::array<std::string_view, 16> kHabits = {"steps",
                                                       "minutes",
                                                       "log_every",
                                                       "eval_every",
@@ -39,6 +39,7 @@ constexpr std::array<std::string_view, 15> kHabits = {"steps",
                                                       "max_eval_bytes",
                                                       "epochs",
                                                       "on_error",
+                                                      "tf32",
                                                       "generated_examples",
                                                       "eval_beams",
                                                       "weft_version",
