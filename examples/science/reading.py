@@ -2,6 +2,8 @@
 """What tables have that read what a search finds: the search, a control of equal cost, and a small model that learns to read."""
 import sqlite3
 
+from lines import text_lines
+
 
 class Words:
     """The ranking of `weft search --by words`, through the same index of SQLite."""
@@ -34,8 +36,10 @@ def beside_best(words, asked, count, generator):
 
 
 def small_reader(world, texts, context, seed, *shape):
-    """A model with random weights whose tokeniser learned from texts."""
-    text = world.written(world.folder / "texts.txt", lambda: "".join(f"{each}\n" for each in texts))
-    tokenizer = world.made(world.folder / "tokenizer", "tokenizer", "train", text, "--vocabulary-size", 8192)
-    return world.made(world.folder / f"model-{seed}", "init", "--family", "longformer", "--tokenizer", tokenizer, "--num-hidden-layers", 4, "--hidden-size", 128,
-                      "--num-attention-heads", 4, "--intermediate-size", 512, "--max-position-embeddings", context + 2, *shape, "--seed", seed)
+    """A model with random weights whose tokeniser learned from texts. Its positions turn (rotary), so that it reads more at once than it learned from;
+    a token sees those around it and the question, which sees all."""
+    text = world.written(world.folder / "texts.txt", lambda: text_lines(texts))
+    tokenizer = world.made(world.folder / "tokenizer", "tokenizer", "train", text, "--vocabulary-size", 4096)
+    return world.made(world.folder / f"model-{seed}", "init", "--family", "modernbert", "--tokenizer", tokenizer, "--num-hidden-layers", 2, "--hidden-size", 128,
+                      "--num-attention-heads", 4, "--intermediate-size", 256, "--max-position-embeddings", context, "--attention",
+                      "window(32) | global(input)", *shape, "--seed", seed)

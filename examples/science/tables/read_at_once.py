@@ -1,31 +1,39 @@
 # SPDX-License-Identifier: Apache-2.0
 """Questions of SQuAD 2.0 and COVID-QA over one collection of their passages: F1 by how many of the passages that words find are read at once.
 
-A reader learns on what the search finds for questions of other articles, with the gold passage among them or not, because one that has seen gold
-passages alone trusts every passage. It reads by windows of attention with the question global, so that 20 passages fit. The control has equal cost:
-the best passage beside as many others of the collection, whichever. The ceiling is the gold passage alone, the floor a sentence of the best one.
-`found` is the share of questions whose gold passage was among those that were read.
+A reader sees marks in front of the words that the question has, too (shared_words.py). It learns first on questions that are made of sentences (cloze.py),
+then on the questions of other articles over what the search finds for them, from one passage to MOST_LEARNED in any order, of which one has the answer. It
+reads by windows of attention with the question global, so that 20 passages fit, and its probabilities are over all of them together. The control has equal
+cost: the best passage beside as many others of the collection, whichever. The ceiling is the gold passage alone. The floor is the sentence of as many found
+passages that shares most words with the question, the first of several. `found` is the share of questions whose gold passage was among those that were read.
 """
 import collections
 import json
 import random
 
-from reading import Words, beside_best, small_reader
+from cloze import clozes
 from lines import json_lines
+from long_answers import nearest_sentence
+from reading import Words, beside_best, small_reader
+from shared_words import Marked, unmarked
 
 CLAIM = "Reading more of the passages that were found answers more questions, until a reader loses more in what is wrong than it finds."
 FIGURE, BETTER, NEEDS = "f1", "larger", ["squad2/dev-v2.0.json", "covidqa/covidqa_fixed.json"]
 PASSAGES = (1, 2, 5, 10, 20)
-CONTEXT, STEPS, PASSAGE_LENGTH, HELD_OUT = 4096, 1000, 1000, 4  # a quarter of the articles is scored
+CONTEXT, PASSAGE_LENGTH, HELD_OUT = 8192, 1000, 4  # a quarter of the articles is scored
+CLOZES, CLOZE_BATCH, CLOZE_RATE = 48000, 32, 2e-3
+MOST_LEARNED, EPOCHS, BATCH, RATE = 6, 2, 8, 1e-3
+BETWEEN = "\n\n"  # passages
+SENTENCE, GOLD, FOUND, CONTROL = "sentence of most words", "gold", "found", "best and any"
 
 
 def cells():
-    return [{"read": "first sentence", "passages": 1}, {"read": "gold", "passages": 1}, *({"read": "found", "passages": count} for count in PASSAGES),
-            *({"read": "best and any", "passages": count} for count in PASSAGES[1:])]
+    return [*({"read": SENTENCE, "passages": count} for count in PASSAGES), {"read": GOLD, "passages": 1},
+            *({"read": FOUND, "passages": count} for count in PASSAGES), *({"read": CONTROL, "passages": count} for count in PASSAGES[1:])]
 
 
 def fixed(cell):
-    return cell["read"] == "first sentence"
+    return cell["read"] == SENTENCE
 
 
 Asked = collections.namedtuple("Asked", "id question answers passage")
@@ -61,70 +69,85 @@ def collection(world):
     return passages, learned, scored
 
 
+def squad_json(rows):
+    """[(question, text, answers)] with marks, as SQuAD's JSON."""
+    paragraphs = []
+    for number, (question, text, answers) in enumerate(rows):
+        marked = Marked(question, text)
+        found = [marked.answer(begin, answer) for begin, answer in answers]
+        paragraphs.append({"context": marked.text, "qas": [{"id": str(number), "question": question, "answers": found}]})
+    return json.dumps({"version": "1.1", "data": [{"title": "marked", "paragraphs": paragraphs}]}, ensure_ascii=False)
+
+
+def text_of(passages, names):
+    return BETWEEN.join(passages[name] for name in names)
+
+
+def cloze_data(passages, learned, seed):
+    """Questions that are made of the passages of articles that are learned from."""
+    own = {name: passages[name] for name in dict.fromkeys(asked.passage[0] for asked in learned)}
+    return squad_json((one.question, passages[one.passage], [(one.begin, one.answer)]) for one in clozes(own, CLOZES, seed))
+
+
 def training_data(passages, learned, seed):
-    """What the search finds, 1 to 8 passages in any order, as SQuAD's JSON."""
-    generator, words, paragraphs = random.Random(seed), Words(passages), []
+    """What the search finds, in any order; a question whose gold passage is not there is left out, because none of its answers would be right."""
+    generator, words, rows = random.Random(seed), Words(passages), []
     for asked in learned:
-        found = words.best(asked.question, generator.randint(1, 8)) or [asked.passage[0]]
+        found, (gold, place) = words.best(asked.question, generator.randint(1, MOST_LEARNED)), asked.passage
         generator.shuffle(found)
-        context, answers = "", []
-        for name in found:
-            context += "\n\n" if context else ""
-            text, place = passages[name], asked.passage[1]
-            if name == asked.passage[0] and text[place:place + len(asked.answers[0])] == asked.answers[0]:
-                answers = [{"text": asked.answers[0], "answer_start": len(context) + place}]
-            context += text
-        paragraphs.append({"context": context, "qas": [{"id": asked.id, "question": asked.question, "answers": answers, "is_impossible": not answers}]})
-    return json.dumps({"version": "2.0", "data": [{"title": "found", "paragraphs": paragraphs}]})
+        if gold in found and passages[gold].startswith(asked.answers[0], place):
+            begin = sum(len(passages[name]) + len(BETWEEN) for name in found[:found.index(gold)])
+            rows.append((asked.question, text_of(passages, found), [(begin + place, asked.answers[0])]))
+    return squad_json(rows)
+
+
+def texts_of(passages, learned):
+    """What the tokeniser learns from: the passages, and those with the answers once more with the marks of their questions."""
+    yield from passages.values()
+    for asked in learned:
+        yield from (asked.question, Marked(asked.question, passages[asked.passage[0]]).text)
 
 
 def reader(world, passages, learned, seed):
     """A small encoder that learned to answer, once for each seed."""
-    model = small_reader(world, [*(text.replace("\n", " ") for text in passages.values()), *(asked.question for asked in learned)], CONTEXT, seed)
+    model = small_reader(world, texts_of(passages, learned), CONTEXT, seed)
+    first, run = world.folder / f"clozes-{seed}", world.folder / f"run-{seed}"
+    made = world.written(world.folder / f"clozes-{seed}.json", lambda: cloze_data(passages, learned, seed))
+    world.trained(first, "--task", "answer", "--model", model, "--train-data", made, "--format", "squad", "--max-length", 512, "--batch-size", CLOZE_BATCH,
+                  "--epochs", 1, "--learning-rate", CLOZE_RATE, "--seed", seed)
     data = world.written(world.folder / f"train-{seed}.json", lambda: training_data(passages, learned, seed))
-    run = world.folder / f"run-{seed}"
-    world.trained(run, "--task", "answer", "--model", model, "--train-data", data, "--format", "squad", "--max-length", 1024, "--batch-size", 8, "--steps",
-                  STEPS, "--learning-rate", 1e-3, "--seed", seed)
+    world.trained(run, "--task", "answer", "--model", first, "--train-data", data, "--format", "squad", "--max-length", 2048, "--batch-size", BATCH,
+                  "--epochs", EPOCHS, "--learning-rate", RATE, "--seed", seed)
     return run
 
 
-def from_store(world, run, passages, scored, count):
-    """(answer, names of what was read) of each question, by weft answer --retrieve."""
-    store, corpus, questions = world.folder / "passages.weft", world.folder / "corpus.jsonl", world.scratch / "questions.jsonl"
-    world.written(corpus, lambda: json_lines({"_id": name, "text": text} for name, text in passages.items()))
-    with world.making(store) as is_missing:
-        if is_missing:
-            world.weft("index", store, corpus, "--stem", "english", "--passage-length", PASSAGE_LENGTH + 1)
-    world.write(questions, json_lines({"question": asked.question} for asked in scored))
-    lines = world.run("answer", run, "--retrieve", store, "--passages", count, "--by", "words", "--file", questions, "--question-field", "question", "--json")
-    for line in map(json.loads, lines.splitlines()):
-        yield line["result"]["answer"], {passage["id"] for passage in line["metadata"]["passages"]}
-
-
-def from_documents(world, run, passages, scored, names):
-    """The same for passages that are given by name."""
+def answers_of(world, run, passages, scored, names):
+    """What the reader answers each question over the passages that are read."""
     records = world.scratch / "records.jsonl"
-    rows = ({"question": asked.question, "context": "\n\n".join(passages[name] for name in read)} for asked, read in zip(scored, names, strict=True))
-    world.write(records, json_lines(rows))
+    texts = (Marked(asked.question, text_of(passages, read)).text for asked, read in zip(scored, names, strict=True))
+    world.write(records, json_lines({"question": asked.question, "context": text} for asked, text in zip(scored, texts, strict=True)))
     lines = world.run("answer", run, "--file", records, "--question-field", "question", "--text-field", "context", "--json").splitlines()
-    return [(json.loads(line)["result"]["answer"], set(read)) for line, read in zip(lines, names, strict=True)]
+    return [unmarked(json.loads(line)["result"]["answer"]) for line in lines]
+
+
+def names_of(cell, words, scored, generator):
+    """The passages that each question is read with."""
+    if cell["read"] == GOLD:
+        return [[asked.passage[0]] for asked in scored]
+    if cell["read"] == CONTROL:
+        return [beside_best(words, asked, cell["passages"], generator) for asked in scored]
+    return [words.best(asked.question, cell["passages"]) or words.names[:1] for asked in scored]
 
 
 def run(cell, seed, world):
     passages, learned, scored = collection(world)
-    words, generator = Words(passages), random.Random(seed)
-    if cell["read"] == "first sentence":
-        read = [set(words.best(asked.question, 1)) for asked in scored]
-        results = [(" ".join(passages[name].split(". ")[0] for name in names), names) for names in read]
+    names = names_of(cell, Words(passages), scored, random.Random(seed))
+    if fixed(cell):
+        answers = [nearest_sentence(asked.question, text_of(passages, read)) for asked, read in zip(scored, names, strict=True)]
     else:
-        trained = reader(world, passages, learned, seed)
-        if cell["read"] == "found":
-            results = list(from_store(world, trained, passages, scored, cell["passages"]))
-        else:
-            names = [[asked.passage[0]] if cell["read"] == "gold" else beside_best(words, asked, cell["passages"], generator) for asked in scored]
-            results = from_documents(world, trained, passages, scored, names)
-    found = sum(asked.passage[0] in names for asked, (_, names) in zip(scored, results, strict=True))
-    return figures(world, scored, [answer for answer, _ in results]) | {"found": 100 * found / len(scored), "questions": len(scored)}
+        answers = answers_of(world, reader(world, passages, learned, seed), passages, scored, names)
+    found = sum(asked.passage[0] in read for asked, read in zip(scored, names, strict=True))
+    return figures(world, scored, answers) | {"found": 100 * found / len(scored), "questions": len(scored)}
 
 
 def figures(world, scored, answers):
