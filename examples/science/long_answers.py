@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Questions of SQuAD 2.0 and COVID-QA that have an answer, each with a stretch of its article that is as long as a reader is to read at once.
+"""Questions of SQuAD 2.0 and COVID-QA that have an answer, each with a stretch of its article that is as long as a reader is to read at once. Words of a
+stretch that the question has, too, have a mark (shared_words.py), which SQuAD's program drops from what is compared.
 
 Every fourth article is scored and never learned from. Where in a stretch the answer stands is drawn, so that no place is likelier than another.
 """
@@ -10,7 +11,9 @@ import re
 import statistics
 import string
 
+from cloze import clozes
 from lines import text_lines
+from shared_words import Marked
 
 NEEDS = ["squad2/dev-v2.0.json", "covidqa/covidqa_fixed.json"]
 HELD_OUT = 4
@@ -73,8 +76,17 @@ def documents(asked, letters, draw):
 
 
 def squad_json(rows):
-    paragraphs = [{"context": text, "qas": [{"id": each.id, "question": each.question, "answers": answers}]} for each, text, answers in rows]
+    """[(name, question, text, answers as SQuAD has them)]"""
+    paragraphs = []
+    for name, question, text, answers in rows:
+        marked = Marked(question, text)
+        moved = [marked.answer(answer["answer_start"], answer["text"]) for answer in answers]
+        paragraphs.append({"context": marked.text, "qas": [{"id": name, "question": question, "answers": moved}]})
     return json.dumps({"version": "1.1", "data": [{"title": "stretches", "paragraphs": paragraphs}]}, ensure_ascii=False)
+
+
+def stretches_json(rows):
+    return squad_json((each.id, each.question, text, answers) for each, text, answers in rows)
 
 
 def scored_rows(data, tokens):
@@ -83,7 +95,7 @@ def scored_rows(data, tokens):
 
 
 def scored_file(world, tokens):
-    return world.written(world.folder / "data" / f"scored-{tokens}.json", lambda: squad_json(scored_rows(world.data, tokens)))
+    return world.written(world.folder / "data" / f"scored-{tokens}.json", lambda: stretches_json(scored_rows(world.data, tokens)))
 
 
 def learned_file(world, tokens, seed, mixed=False, questions=None):
@@ -92,8 +104,22 @@ def learned_file(world, tokens, seed, mixed=False, questions=None):
         draw, most = random.Random(f"{tokens} {seed}"), letters_of(tokens)
         letters = (lambda: draw.randint(SHORTEST, most)) if mixed else (lambda: most)
         learned = collection(world.data)[0]
-        return squad_json(documents(draw.sample(learned, min(questions or len(learned), len(learned))), letters, draw))
+        return stretches_json(documents(draw.sample(learned, min(questions or len(learned), len(learned))), letters, draw))
     return world.written(world.folder / "data" / f"{'mixed' if mixed else 'learned'}-{tokens}-{seed}.json", drawn)
+
+
+def cloze_file(world, tokens, count, seed):
+    """Questions that are made of sentences, each over a stretch of up to so many tokens of an article that is learned from."""
+    def drawn():
+        draw, most = random.Random(f"clozes {tokens} {seed}"), letters_of(tokens)
+        sources, stretches = list(dict.fromkeys(each.article for each in collection(world.data)[0])), {}
+        for number in range(count):
+            text, letters = draw.choice(sources), draw.randint(SHORTEST, most)
+            begin = draw.randint(0, max(0, len(text) - letters))
+            stretches[number] = text[begin:begin + letters]
+        return squad_json((str(place), one.question, stretches[one.passage], [{"text": one.answer, "answer_start": one.begin}])
+                          for place, one in enumerate(clozes(stretches, count, seed)))
+    return world.written(world.folder / "data" / f"clozes-{tokens}-{seed}.json", drawn)
 
 
 def learned_text(world):

@@ -103,6 +103,7 @@ class ReadAtOnceTest(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.world = ToldWorld(pathlib.Path(folder.name), answer=answers, score={"f1": 12.0, "exact_match": 4.0}, eval=predictions)
         self.table = science.load_table("read_at_once")
+        self.table.CLOZES = 50  # made questions: time alone
 
     def write_articles(self):
         for path in self.table.NEEDS:
@@ -157,6 +158,7 @@ class ReadAtOnceTest(unittest.TestCase):
 class SciFactTest(unittest.TestCase):
     def test_rows_of_a_seed_have_one_reader(self):
         table = science.load_table("scifact")
+        table.CLOZES = 50
         with tempfile.TemporaryDirectory(prefix="weft-reading-") as folder:
             world = ToldWorld(pathlib.Path(folder), eval=predictions)
             (world.data / "retrieval/scifact").mkdir(parents=True)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Questions over stretches of 1,024 to 4,096 tokens with nine tenths of the attention pruned, as Rugina et al. (2020) have SQuAD, in the small.
 
-An encoder of 3 x 128 with rotary positions learns masked words, then answers over stretches of up to 1,024 tokens. From there each row goes on for as many
+An encoder of 3 x 128 with rotary positions learns questions that are made of sentences, then real ones, over stretches of up to 1,024 tokens. From there each row goes on for as many
 steps, over stretches of its length: with full attention, with the tenth of the blocks of 32 x 32 that a profile of the full row finds, and with the two
 controls, a window of as much predicted time and as many random blocks. Time and memory are in table pruning_cost, because they need no weights that
 learned, and a machine that does nothing else. The floor is the sentence of the stretch that shares most words with the question: a reader that does not
@@ -13,11 +13,11 @@ import long_answers
 
 CLAIM = "A reader keeps its F1 with the tenth of its attention that a profile chooses, and loses some with a window or random blocks of equal cost."
 FIGURE, BETTER, GROUP = "f1", "larger", "tokens"
-NEEDS = [*long_answers.NEEDS, "books/train"]
+NEEDS = long_answers.NEEDS
 LENGTHS = (1024, 2048, 4096)
 SENTENCE, FULL, CONTROLS = "sentence of most words", "full attention", {"profile": [], "window": ["--control", "window"], "random": ["--control", "random"]}
 PRUNED, BLOCK, PROFILED = 90, 32, 64
-TOKENS_A_STEP, MASKED_CONTEXT, MASKED_BATCH, MASKED_STEPS = 8192, 512, 8, 1000
+TOKENS_A_STEP, CLOZES, CLOZE_RATE = 8192, 24000, 2e-3
 FIRST_LENGTH, FIRST_STEPS, STEPS = 1024, 600, 100
 
 
@@ -37,9 +37,10 @@ def encoder(seed, world):
     model = world.made(world.folder / "models" / f"begin-{seed}", "init", "--family", "modernbert", "--global-attn-every-n-layers", 1, "--tokenizer",
                        long_answers.vocabulary(world), "--num-hidden-layers", 3, "--hidden-size", 128, "--num-attention-heads", 4, "--intermediate-size", 384,
                        "--max-position-embeddings", max(LENGTHS), "--seed", seed)
-    run = world.folder / "runs" / f"masked-{seed}"
-    world.trained(run, "--task", "mlm", "--model", model, "--train-text", world.data / "books/train", long_answers.learned_text(world), "--context",
-                  MASKED_CONTEXT, "--batch-size", MASKED_BATCH, "--steps", MASKED_STEPS, "--learning-rate", 2e-3, "--seed", seed)
+    run = world.folder / "runs" / f"clozes-{seed}"
+    data = long_answers.cloze_file(world, FIRST_LENGTH, CLOZES, seed)
+    world.trained(run, "--task", "answer", "--model", model, "--train-data", data, "--format", "squad", "--max-length", FIRST_LENGTH, "--batch-tokens",
+                  TOKENS_A_STEP, "--epochs", 1, "--learning-rate", CLOZE_RATE, "--seed", seed)
     return run
 
 
