@@ -196,6 +196,18 @@ class RecordsTest(EncoderCase):
         self.assertFalse((self.folder / "out.tsv").exists())
         self.assert_fails(weft("classify", model, "a", "--out", self.folder / "out.xlsx"), 2, ".jsonl, .csv or .tsv")
 
+    def test_a_table_may_have_no_header(self):
+        table = self.folder / "cola.tsv"
+        table.write_text("gj04\t1\t\tThe loom weaves.\nbc01\t0\t*\tLoom the weaves.\n")
+        check = weft("data", "check", table)
+        self.assertIn("--no-header: it is a record", check.stdout)
+        found = weft_json("data", "check", table, "--no-header")
+        self.assertEqual((found["records"], found["columns"][0]["columns"]), (2, ["1", "2", "3", "4"]))
+        model = self.model("sequence-classification")
+        texts = results("classify", model, "--file", table, "--no-header", "--text-field", "4")
+        alone = results("classify", model, "The loom weaves.", "Loom the weaves.")
+        self.assertEqual([one["result"] for one in texts], [one["result"] for one in alone])
+
     def test_json_lines_say_where_a_result_comes_from(self):
         lines = self.write("in.jsonl", '{"id": {"n": 1}, "text": "the [MASK]"}\n{"text": "we [MASK]", "é": null}\n')
         model = self.model("masked-lm")

@@ -42,5 +42,10 @@ TEST(Utf8Sequence, NothingBeyondTheLastCodePoint) {
   EXPECT_FALSE(is_utf8_start("\x80"));
 }
 
+TEST(Utf8Sequence, BytesOfNoSequenceAreBlanks) {
+  EXPECT_EQ(with_blanks_for_bytes("caf\xe9 caf\u00e9\xf0\x9f"), "caf  caf\u00e9  ");
+  EXPECT_EQ(with_blanks_for_bytes(""), "");
+}
+
 }  // namespace
 }  // namespace weft

@@ -65,7 +65,7 @@ TEST(Rouge, SaysWhereItCountsNoWords) {
     for (const std::string& reference : references) {
       scorer.add(reference, std::span(&reference, 1));
     }
-    return scorer.remark();
+    return scorer.reach().remark();
   };
   EXPECT_EQ(remark({"The loom.", ""}), "");
   EXPECT_EQ(remark({"Die Weberin kämmt Wolle – „ohne“ Übermut…"}), "");

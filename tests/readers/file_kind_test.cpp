@@ -247,9 +247,11 @@ TEST_F(FileKindTest, ObjectsOfADocumentAreRecords) {
 }
 
 TEST_F(FileKindTest, ColumnsAreThoseOfTheFile) {
-  EXPECT_EQ(columns_of(write("a.csv", "b,text\n1,2\n"), "csv"), (Texts{"b", "text"}));
-  EXPECT_EQ(columns_of(write("a.jsonl", "{\"b\": 1}\nx\n{\"text\": 2, \"b\": 3}\n"), "jsonl"), (Texts{"b", "text"}));
-  EXPECT_EQ(columns_of(write("a.txt", "b,text\n"), "text"), Texts{});
+  EXPECT_EQ(columns_of(write("a.csv", "b,text\n1,2\n"), "csv", true), (Texts{"b", "text"}));
+  EXPECT_EQ(columns_of(write("a.csv", "b,text\n1,2\n"), "csv", false), (Texts{"1", "2"}));
+  EXPECT_EQ(columns_of(write("a.jsonl", "{\"b\": 1}\nx\n{\"text\": 2, \"b\": 3}\n"), "jsonl", true),
+            (Texts{"b", "text"}));
+  EXPECT_EQ(columns_of(write("a.txt", "b,text\n"), "text", true), Texts{});
   EXPECT_EQ(usual_column({"b", "review", "text"}, kTextFields), "text");
   EXPECT_EQ(usual_column({"b"}, kLabelFields), "");
   EXPECT_EQ(usual_column({"b", "Text"}, kTextFields), "Text");

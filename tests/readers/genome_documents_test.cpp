@@ -51,6 +51,19 @@ TEST(GenomeDocuments, CoverTheSequenceOnceACut) {
   EXPECT_EQ(joined, twice);
 }
 
+TEST(GenomeDocuments, GapsOfAnAssemblyAreLeftOut) {
+  std::string sequence = random_sequence(5000) + std::string(60000, 'N') + random_sequence(5000);
+  std::string joined;
+  const std::int64_t left_out =
+      cut_genome(sequence, 0, {.copies = 1}, [&](const std::string& document) { joined += document; });
+  const auto unknown = std::count(joined.begin(), joined.end(), 'N');
+  EXPECT_GE(left_out, 58000);
+  EXPECT_LE(left_out, 61000);
+  EXPECT_LT(unknown, 3000);  // those of the sequences, and the ends of the gap
+  EXPECT_EQ(left_out + std::ssize(joined) - std::count(joined.begin(), joined.end(), '\n'), std::ssize(sequence));
+  EXPECT_EQ(cut_genome(std::string(5000, 'n'), 0, {.copies = 3}, [](const std::string&) { FAIL(); }), 15000);
+}
+
 TEST(GenomeDocuments, AreAFunctionOfTheSeed) {
   const std::string sequence = random_sequence(200000);
   const auto first = documents_of(sequence, {.copies = 1, .seed = 1});

@@ -50,6 +50,21 @@ TEST(Extractive, LimitsEndASummary) {
   EXPECT_EQ(summary({.method = "random", .seed = 4}), summary({.method = "random", .seed = 4}));
 }
 
+TEST(Extractive, OraclesReadAnyScript) {
+  const Document document{"Ткач ткёт нить. Нить красная. Станок стоит.", "Нить красная.", "the text"};
+  EXPECT_EQ(extract({&document, 1}, {.method = "oracle", .sentences = 3}).at(0).result.at(0).at("sentences"), Order{1});
+  const Document wordless{"One two.", "...", "text 9"};
+  test::expect_error(ErrorKind::kArgument, {"text 9", "words of the reference"},
+                     [&] { extract({&wordless, 1}, {.method = "oracle"}); });
+}
+
+TEST(Extractive, OfEqualSentencesTheFirstIsTaken) {
+  const double largest = 2.98292228;
+  EXPECT_EQ(order_by_score({1.0, largest, 0.5, largest * (1 + 1e-15), 1.0}), (Order{1, 3, 0, 4, 2}));
+  EXPECT_EQ(order_by_score({0.0, 0.0}), (Order{0, 1}));
+  EXPECT_TRUE(order_by_score({}).empty());
+}
+
 TEST(Extractive, ReadsBytesThatAreNoCharacterAsModelsDo) {
   const Document bytes{"One caf\xe9.", {}, "'a.txt' line 3"};
   const TaskResult found = extract({&bytes, 1}, {.method = "lead"}).front();

@@ -2,6 +2,7 @@
 // Translation and summaries with a writer in place of a model: no sentence is lost, all white space stays, languages
 // are checked, and what is too long is said.
 #include <filesystem>
+#include <map>
 #include <random>
 #include <string>
 #include <vector>
@@ -26,10 +27,12 @@ class Copier final : public Writer {
  public:
   explicit Copier(std::size_t texts = 1, bool marks = false) : texts_(texts), marks_(marks) {}
 
-  std::vector<std::vector<Written>> write(std::span<const Ids> sources) override {
+  std::vector<std::vector<Written>> write(const WritingRequest& request) override {
     std::vector<std::vector<Written>> written;
-    for (const Ids& source : sources) {
+    for (std::size_t i = 0; i < request.sources.size(); ++i) {
+      const Ids& source = request.sources[i];
       read.push_back(source);
+      numbers[source].push_back(request.numbers[i]);
       Ids ids = source;
       if (marks_) {
         ids.insert(ids.begin(), '<');
@@ -41,6 +44,7 @@ class Copier final : public Writer {
   }
 
   std::vector<Ids> read;
+  std::map<Ids, Ids> numbers;  ///< that a source came with
 
  private:
   std::size_t texts_;
@@ -50,15 +54,13 @@ class Copier final : public Writer {
 /// Settles what it writes token by token.
 class TellingCopier final : public Writer {
  public:
-  std::vector<std::vector<Written>> write(std::span<const Ids> sources) override { return Copier().write(sources); }
-
-  std::vector<std::vector<Written>> write_telling(std::span<const Ids> sources, const OnSettled& on_settled) override {
-    for (std::size_t source = 0; source < sources.size(); ++source) {
-      for (std::size_t count = 1; count < sources[source].size(); ++count) {
-        on_settled(source, std::span(sources[source]).first(count));
+  std::vector<std::vector<Written>> write(const WritingRequest& request) override {
+    for (std::size_t source = 0; request.on_settled && source < request.sources.size(); ++source) {
+      for (std::size_t count = 1; count < request.sources[source].size(); ++count) {
+        request.on_settled(source, std::span(request.sources[source]).first(count));
       }
     }
-    return write(sources);
+    return Copier().write(request);
   }
 };
 
@@ -183,6 +185,21 @@ TEST(Translate, WritesEverySentenceOnce) {
   EXPECT_EQ(results[1].result[0]["translation_text"], "");
   EXPECT_EQ(results[2].result[0]["translation_text"], "\n \n");
   EXPECT_EQ(results[2].metadata["sentences"], 0);
+}
+
+TEST(Translate, DrawsAreNamedByThePlaceOfAText) {
+  const std::vector<Document> documents = {{.first = "One. Two.", .place = 7}, {.first = "One.", .place = 9}};
+  for (const std::int64_t rows : {1, 16}) {
+    const auto writer = std::make_shared<Copier>();
+    TranslateOptions options = by_sentences();
+    options.batch.rows = rows;
+    translate(byte_model(writer, 100), documents, options);
+    EXPECT_EQ(writer->numbers[Ids({'O', 'n', 'e', '.'})], Ids({draw_number(7, 0), draw_number(9, 0)})) << rows;
+    EXPECT_EQ(writer->numbers[Ids({'T', 'w', 'o', '.'})], Ids({draw_number(7, 1)})) << rows;
+    const auto summary_writer = std::make_shared<Copier>();
+    summarize(byte_model(summary_writer, 100), documents, {.batch = options.batch});
+    EXPECT_EQ(summary_writer->numbers[Ids({'O', 'n', 'e', '.'})], Ids({draw_number(9, 0)})) << rows;
+  }
 }
 
 TEST(Translate, DividesWhatIsTooLong) {

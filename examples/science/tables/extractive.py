@@ -49,7 +49,6 @@ def run(cell, seed, world):
     words = round(statistics.fmean(len(reference.split()) for _, reference in train))
     file = world.scratch / f"{data}.jsonl"
     world.write(file, json_lines({"text": text, "reference": reference} for text, reference in held_out))
-    reference = ["--reference-field", "reference"] if cell["method"] == "oracle" else []
-    summaries = without_model(world, cell["method"], file, "--text-field", "text", "--words", words, "--sentences", MOST_SENTENCES, "--random-seed", seed,
-                              *reference)
+    own = {"oracle": ["--reference-field", "reference"], "random": ["--random-seed", seed]}.get(cell["method"], [])
+    summaries = without_model(world, cell["method"], file, "--text-field", "text", "--words", words, "--sentences", MOST_SENTENCES, *own)
     return rouge(world, summaries, [reference for _, reference in held_out]) | {"words": words}

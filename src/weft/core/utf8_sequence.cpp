@@ -56,6 +56,18 @@ std::size_t utf8_sequence_length(std::string_view text) noexcept {
   return lead.length > 0 && agreeing_bytes(text, lead) == lead.length ? lead.length : 0;
 }
 
+std::string with_blanks_for_bytes(std::string_view text) {
+  std::string result(text);
+  for (std::size_t place = 0; place < result.size();) {
+    const std::size_t bytes = utf8_sequence_length(text.substr(place));
+    if (bytes == 0) {
+      result[place] = ' ';
+    }
+    place += std::max<std::size_t>(bytes, 1);
+  }
+  return result;
+}
+
 std::size_t visible_length(std::string_view text) noexcept {
   const std::size_t length = utf8_sequence_length(text);
   const auto first = static_cast<unsigned char>(text.empty() ? '\0' : text[0]);

@@ -28,17 +28,23 @@ class Draws {
   std::uint64_t next_ = 0;
 };
 
+bool is_gap(std::string_view sentence) {
+  const auto unknown = std::ranges::count_if(sentence, [](char base) { return base == 'N' || base == 'n'; });
+  return 2 * unknown > std::ssize(sentence);
+}
+
 char upper(char base) { return base >= 'a' && base <= 'z' ? static_cast<char>(base - 'a' + 'A') : base; }
 
 }  // namespace
 
-void cut_genome(std::string_view sequence, std::int64_t number, const GenomeDocumentOptions& options,
-                const std::function<void(const std::string& document)>& visit) {
+std::int64_t cut_genome(std::string_view sequence, std::int64_t number, const GenomeDocumentOptions& options,
+                        const std::function<void(const std::string& document)>& visit) {
   require(options.shortest_sentence >= 1 && options.longest_sentence >= options.shortest_sentence &&
               options.fewest_sentences >= 1 && options.most_sentences >= options.fewest_sentences,
           "documents need sentences of at least 1 base and ranges from low to high, found ", options.shortest_sentence,
           " to ", options.longest_sentence, " bases and ", options.fewest_sentences, " to ", options.most_sentences,
           " sentences");
+  std::int64_t left_out = 0;
   for (std::int64_t copy = 0; copy < options.copies; ++copy) {
     Draws draws(options.seed, number, copy);
     std::string_view rest = sequence;
@@ -49,13 +55,20 @@ void cut_genome(std::string_view sequence, std::int64_t number, const GenomeDocu
         const auto length =
             static_cast<std::size_t>(draws.between(options.shortest_sentence, options.longest_sentence));
         const std::string_view sentence = rest.substr(0, length);
-        std::transform(sentence.begin(), sentence.end(), std::back_inserter(document), upper);
-        document += '\n';
+        if (is_gap(sentence)) {
+          left_out += std::ssize(sentence);
+        } else {
+          std::transform(sentence.begin(), sentence.end(), std::back_inserter(document), upper);
+          document += '\n';
+        }
         rest.remove_prefix(sentence.size());
       }
-      visit(document);
+      if (!document.empty()) {
+        visit(document);
+      }
     }
   }
+  return left_out;
 }
 
 }  // namespace weft::readers

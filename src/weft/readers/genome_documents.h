@@ -22,9 +22,11 @@ struct GenomeDocumentOptions {
 };
 
 /// Gives every document of `sequence`, the number-th of its file, to `visit`: a sentence a line, in upper case. A cut
-/// covers the sequence once, without gaps; its first and last documents, and the last sentence, may be short. A pure
-/// function of seed, number and cut. Errors: kArgument for an empty range.
-void cut_genome(std::string_view sequence, std::int64_t number, const GenomeDocumentOptions& options,
-                const std::function<void(const std::string& document)>& visit);
+/// covers the sequence once; its first and last documents, and the last sentence, may be short. A sentence with more N
+/// than other letters lies in a gap of the assembly: it is left out, and nobody learns to restore N. Returns how many
+/// letters that leaves out, over all cuts. A pure function of seed, number and cut. Errors: kArgument for an empty
+/// range.
+std::int64_t cut_genome(std::string_view sequence, std::int64_t number, const GenomeDocumentOptions& options,
+                        const std::function<void(const std::string& document)>& visit);
 
 }  // namespace weft::readers

@@ -57,6 +57,7 @@ TextInputs read_texts(const formats::Json& body, const std::string& key, const s
   require(!found->empty(), "'", key, "' is an empty list; expected at least one text");
   for (const formats::Json& value : *found) {
     inputs.texts.push_back(read_text(value, concat(key, "[", inputs.texts.size(), "]"), first, second));
+    inputs.texts.back().place = static_cast<std::int64_t>(inputs.texts.size()) - 1;
   }
   return inputs;
 }

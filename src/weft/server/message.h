@@ -48,6 +48,7 @@ struct Reply {
 struct Text {
   std::string first;
   std::optional<std::string> second = {};
+  std::int64_t place = 0;  ///< among the texts of its request, whatever they are computed with
 };
 
 /// The client that waits for an answer, as work that goes on piece by piece sees it. Safe from several threads.

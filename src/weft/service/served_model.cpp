@@ -66,7 +66,8 @@ std::vector<tasks::Document> named_documents(std::span<const server::Text> texts
   for (const server::Text& text : texts) {
     documents.push_back({.first = text.first,
                          .second = text.second,
-                         .name = texts.size() == 1 ? "the text" : concat("text ", documents.size() + 1)});
+                         .name = texts.size() == 1 ? "the text" : concat("text ", documents.size() + 1),
+                         .place = text.place});
   }
   return documents;
 }

@@ -22,6 +22,7 @@ struct Document {
   std::string name = "the text";   ///< for messages: "text 3", a file
   formats::Json fields = nullptr;  ///< of the record that it comes from, its texts too; null where it is no record
   std::vector<std::string> names_of_texts = {};  ///< which of the fields the texts are
+  std::int64_t place = 0;                        ///< in the input, from 0: it names what is drawn for the text
 };
 
 /// The documents with `prompt` before the first text of each, without their records.

@@ -28,19 +28,6 @@ bool weft_bare_words(const std::uint8_t* text, std::size_t length, void (*take)(
 namespace weft::text {
 namespace {
 
-// As long as the text, with a blank for each byte that is no UTF-8.
-std::string readable(std::string_view text) {
-  std::string result(text);
-  for (std::size_t place = 0; place < result.size();) {
-    const std::size_t bytes = utf8_sequence_length(std::string_view(result).substr(place));
-    if (bytes == 0) {
-      result[place] = ' ';
-    }
-    place += bytes == 0 ? 1 : bytes;
-  }
-  return result;
-}
-
 struct TakenWords {
   std::vector<BareWord> words;
   std::exception_ptr failure;
@@ -62,7 +49,7 @@ struct TakenWords {
 }  // namespace
 
 std::vector<BareWord> bare_words(std::string_view text) {
-  const std::string valid = readable(text);
+  const std::string valid = with_blanks_for_bytes(text);
   TakenWords taken;
   WeftText error{};
   const bool found = weft_bare_words(reinterpret_cast<const std::uint8_t*>(valid.data()), valid.size(),

@@ -19,6 +19,8 @@ void add_text_arguments(CLI::App& app, TextSource& source, bool with_pairs) {
   app.add_option("--text-field", source.reading.text_field,
                  "column or JSON field of the text; without it text, sentence, sequence, review or content")
       ->option_text("NAME");
+  app.add_flag("--header,!--no-header", source.reading.header,
+               "the first row of a table names its columns; otherwise they are 1, 2, ... (default on)");
   if (with_pairs) {
     app.add_flag("--pairs", source.reading.pairs,
                  "each line has two texts with a tab between them, each record those of --text-field and --pair-field");
@@ -46,7 +48,8 @@ std::vector<tasks::Document> whole_documents(const std::vector<std::string>& arg
   std::vector<tasks::Document> documents;
   documents.reserve(arguments.size());
   for (const std::string& text : arguments) {
-    documents.push_back({text, {}, concat("text ", documents.size() + 1)});
+    const auto place = static_cast<std::int64_t>(documents.size());
+    documents.push_back({.first = text, .name = concat("text ", place + 1), .place = place});
   }
   return documents;
 }

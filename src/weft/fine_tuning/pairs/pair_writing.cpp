@@ -134,7 +134,7 @@ formats::Json writing_figures(std::string_view task, std::span<const std::string
     scorer.add(texts[i], references.subspan(i, 1));
   }
   static std::once_flag said;  // once for all evaluations of a training
-  if (const std::string remark = scorer.remark(); !remark.empty() && training::processes().is_first()) {
+  if (const std::string remark = scorer.reach().remark(); !remark.empty() && training::processes().is_first()) {
     std::call_once(said, [&] { log_warning(remark); });
   }
   formats::Json figures = formats::Json::object();

@@ -140,18 +140,26 @@ std::vector<std::string> rouge_words(std::string_view text, bool stemmer) {
   return words;
 }
 
+std::array<RougeFigure, 2> rouge_n(const std::vector<std::string>& reference, const std::vector<std::string>& summary) {
+  SymbolTable table;
+  const std::array<Symbols, 2> texts = {numbered(table, reference), numbered(table, summary)};
+  const std::vector<std::vector<GramCounts>> grams = count_grams(texts, 2);
+  std::array<RougeFigure, 2> score;
+  for (std::size_t order = 0; order < 2; ++order) {
+    const std::vector<GramCounts>& counts = grams[order];
+    score[order] = figure_of(common_grams(counts[0], counts[1]), counts[0].total, counts[1].total);
+  }
+  return score;
+}
+
 RougeScore rouge(std::string_view reference, std::string_view summary, bool stemmer) {
   const std::vector<std::string> reference_words = rouge_words(reference, stemmer);
   const std::vector<std::string> summary_words = rouge_words(summary, stemmer);
   SymbolTable table;
   const std::array<Symbols, 2> texts = {numbered(table, reference_words), numbered(table, summary_words)};
-  const std::vector<std::vector<GramCounts>> grams = count_grams(texts, 2);
   RougeScore score;
-  for (std::size_t order = 0; order < 2; ++order) {
-    const std::vector<GramCounts>& counts = grams[order];
-    score[order] = figure_of(common_grams(counts[0], counts[1]), counts[0].total, counts[1].total);
-  }
-  score[2] = figure_of(common_subsequence_length(texts[0], texts[1]), grams[0][0].total, grams[0][1].total);
+  std::ranges::copy(rouge_n(reference_words, summary_words), score.begin());
+  score[2] = figure_of(common_subsequence_length(texts[0], texts[1]), std::ssize(texts[0]), std::ssize(texts[1]));
   score[3] = summary_level(reference, summary, stemmer);
   return score;
 }
@@ -166,10 +174,10 @@ void RougeScorer::add(std::string_view summary, std::span<const std::string> ref
     }
   }
   scores_.push_back(best);
-  std::for_each(references.begin(), references.end(), [&](const std::string& reference) { look_at(reference); });
+  std::for_each(references.begin(), references.end(), [&](const std::string& reference) { reach_.look_at(reference); });
 }
 
-void RougeScorer::look_at(std::string_view reference) {
+void RougeReach::look_at(std::string_view reference) {
   std::int64_t counted = 0;
   std::int64_t passed_over = 0;
   for (std::size_t at = 0; at < reference.size(); ++at) {
@@ -186,7 +194,14 @@ void RougeScorer::look_at(std::string_view reference) {
   passed_over_ += passed_over;
 }
 
-std::string RougeScorer::remark() const {
+void RougeReach::add(const RougeReach& other) {
+  references_ += other.references_;
+  wordless_ += other.wordless_;
+  counted_ += other.counted_;
+  passed_over_ += other.passed_over_;
+}
+
+std::string RougeReach::remark() const {
   constexpr std::int64_t kPercent = 100;
   constexpr std::int64_t kMuch = 20;
   const std::int64_t part = kPercent * passed_over_ / std::max<std::int64_t>(1, counted_ + passed_over_);

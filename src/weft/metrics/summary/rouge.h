@@ -29,9 +29,29 @@ using RougeScore = std::array<RougeFigure, kRougeNames.size()>;
 /// than three letters and `stemmer` says so.
 std::vector<std::string> rouge_words(std::string_view text, bool stemmer);
 
+/// ROUGE-1 and ROUGE-2 of words.
+std::array<RougeFigure, 2> rouge_n(const std::vector<std::string>& reference, const std::vector<std::string>& summary);
+
 /// One summary against one reference. Lines are the sentences of rougeLsum. Errors: kArgument where two sentences of
 /// rougeLsum are so long that their table of common words would not fit 1 GiB.
 RougeScore rouge(std::string_view reference, std::string_view summary, bool stemmer);
+
+/// Which part of references ROUGE sees.
+class RougeReach {
+ public:
+  void look_at(std::string_view reference);
+  /// What `other` saw as well.
+  void add(const RougeReach& other);
+  /// What a reader of the figures must know of the references: how many hold no word that ROUGE counts, and which part
+  /// of their letters it passes over, because it knows a-z and 0-9 alone. Empty where it counts nearly all.
+  std::string remark() const;
+
+ private:
+  std::int64_t references_ = 0;
+  std::int64_t wordless_ = 0;  // with letters, but none that count
+  std::int64_t counted_ = 0;   // letters and digits
+  std::int64_t passed_over_ = 0;
+};
 
 /// Over a corpus: the mean of the summaries' figures.
 class RougeScorer {
@@ -48,18 +68,11 @@ class RougeScorer {
   /// draws without a seed, so that it has no figure to be equal to.
   std::vector<BootstrapInterval> intervals(std::int64_t samples) const;
   std::int64_t summaries() const noexcept { return static_cast<std::int64_t>(scores_.size()); }
-  /// What a reader of the figures must know of the references: how many hold no word that ROUGE counts, and which part
-  /// of their letters it passes over, because it knows a-z and 0-9 alone. Empty where it counts nearly all.
-  std::string remark() const;
+  const RougeReach& reach() const noexcept { return reach_; }
 
  private:
-  void look_at(std::string_view reference);
-
   bool stemmer_;
-  std::int64_t references_ = 0;
-  std::int64_t wordless_ = 0;  // with letters, but none that count
-  std::int64_t counted_ = 0;   // letters and digits
-  std::int64_t passed_over_ = 0;
+  RougeReach reach_;
   std::vector<RougeScore> scores_;
 };
 

@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "weft/metrics/summary/rouge.h"
+#include "weft/metrics/summary/plain_words.h"
 
 namespace weft::metrics {
 namespace {
@@ -17,9 +17,10 @@ class ScoredSentences {
  public:
   ScoredSentences(std::span<const std::string> sentences, WordCounts counts) : once_(counts == WordCounts::kOnce) {
     std::unordered_map<std::string, std::size_t> numbers;
+    const bool for_rouge = suits_rouge(sentences);
     for (const std::string& sentence : sentences) {
       std::vector<std::size_t>& words = words_.emplace_back();
-      for (std::string& word : rouge_words(sentence, true)) {
+      for (std::string& word : scored_words(sentence, for_rouge)) {
         words.push_back(numbers.emplace(std::move(word), numbers.size()).first->second);
       }
     }

@@ -14,7 +14,8 @@ namespace weft::metrics {
 enum class WordCounts { kAll, kOnce };
 
 /// Of each sentence by itself ("Ind"), ROUGE-1's F, 0 to 1, against all other sentences: with kAll rouge() of the other
-/// sentences joined. A sentence or a rest without words has 0. Words are those of rouge_words() with the stemmer.
+/// sentences joined. A sentence or a rest without words has 0. Words are those of rouge_words() with the
+/// stemmer, or plain_words() where ROUGE sees less than half of the letters.
 std::vector<double> sentence_scores(std::span<const std::string> sentences, WordCounts counts);
 
 /// The sentences in the order in which they come to a summary ("Seq"): each time the one that, with those before it,

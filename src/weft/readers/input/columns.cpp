@@ -50,11 +50,17 @@ std::string known_field(const formats::Json& record, std::string_view name) {
   return found.empty() ? std::string(name) : found;
 }
 
-std::vector<std::string> columns_of(const std::filesystem::path& file, const std::string& format) {
+std::vector<std::string> columns_of(const std::filesystem::path& file, const std::string& format, bool header) {
   constexpr std::size_t kMostColumns = 256;
   constexpr int kObjects = 1000;
   if (format == "csv" || format == "tsv") {
-    std::vector<std::string> columns = TableReader(file, TableOptions::of("table." + format)).columns();
+    TableOptions table = TableOptions::of("table." + format);
+    table.header = header;
+    TableReader reader(file, table, {.skip_malformed = true});
+    if (TableRow row; !header) {
+      reader.next(row);
+    }
+    std::vector<std::string> columns = reader.columns();
     columns.resize(std::min(columns.size(), kMostColumns));
     return columns;
   }

@@ -36,7 +36,8 @@ std::string usual_field(const formats::Json& record, std::span<const std::string
 std::string known_field(const formats::Json& record, std::string_view name);
 
 /// The columns of a table (csv, tsv), or the fields of the first 1,000 JSON objects (jsonl, json) in the order in which
-/// they come, at most 256; none of any other format. Malformed records say nothing. Errors: as the readers.
-std::vector<std::string> columns_of(const std::filesystem::path& file, const std::string& format);
+/// they come, at most 256; none of any other format. Without a `header` columns are 1, 2, ... Malformed records say
+/// nothing. Errors: as the readers.
+std::vector<std::string> columns_of(const std::filesystem::path& file, const std::string& format, bool header);
 
 }  // namespace weft::readers

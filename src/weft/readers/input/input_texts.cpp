@@ -276,7 +276,14 @@ std::size_t column_of(const TableReader& reader, const std::string& name, const 
 
 Next table_of(ByteSource bytes, const std::string& format, const InputTextOptions& options) {
   const std::string name = bytes.name();
-  auto reader = std::make_shared<TableReader>(std::move(bytes), TableOptions::of("table." + format));
+  TableOptions table = TableOptions::of("table." + format);
+  table.header = options.header;
+  auto reader = std::make_shared<TableReader>(std::move(bytes), table);
+  // Columns without names are known once a row was read.
+  auto held = std::make_shared<std::optional<TableRow>>();
+  if (TableRow row; !table.header && reader->next(row)) {
+    *held = std::move(row);
+  }
   const std::vector<std::string>& columns = reader->columns();
   if (options.keep_fields) {
     check_names(columns, name);
@@ -286,9 +293,11 @@ Next table_of(ByteSource bytes, const std::string& format, const InputTextOption
       options.pairs ? std::optional(column_of(*reader, name, options.pair_field, options.usual_pairs)) : std::nullopt;
   const std::string id = options.keep_ids ? usual_column(columns, kRecordIdFields) : std::string();
   const std::optional<std::size_t> id_place = id.empty() ? std::nullopt : std::optional(reader->column(id));
-  return [reader, name, first, second, id_place, options](InputText& text) {
+  return [reader, held, name, first, second, id_place, options](InputText& text) {
     TableRow row;
-    if (!reader->next(row)) {
+    if (*held) {
+      row = *std::exchange(*held, std::nullopt);
+    } else if (!reader->next(row)) {
       return false;
     }
     text.where = concat(name, " line ", row.line);

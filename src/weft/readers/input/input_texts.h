@@ -43,6 +43,7 @@ struct InputTextOptions {
   bool pairs = false;           ///< a record is two texts: a line has them with a tab between
   std::string text_field;       ///< column or JSON field of the text; empty: one of `usual_texts`
   std::string pair_field;       ///< column or JSON field of the second text; empty: one of `usual_pairs`
+  bool header = true;           ///< a table's first row names its columns; else they are 1, 2, ...
   bool keep_fields = false;     ///< fill InputText::fields, for a caller that writes records again
   bool keep_ids = false;        ///< fill InputText::id, for a caller that compares files
   std::span<const std::string_view> usual_texts = kTextFields;  ///< found in any capitals; not empty

@@ -4,12 +4,14 @@
 
 #include <algorithm>
 #include <numeric>
+#include <span>
 #include <string_view>
 #include <utility>
 
 #include "weft/core/error.h"
 #include "weft/core/joined.h"
 #include "weft/core/random.h"
+#include "weft/metrics/summary/plain_words.h"
 #include "weft/metrics/summary/rouge.h"
 #include "weft/metrics/translation/code_points.h"
 #include "weft/tasks/extractive/rankings.h"
@@ -61,12 +63,12 @@ SentenceOrder random_order(const SentenceTerms& terms, const std::string& text, 
   return order;
 }
 
-double oracle_gain(const std::string& reference, const std::string& summary) {
-  const metrics::RougeScore score = metrics::rouge(reference, summary, true);
-  return score[0].f1 + score[1].f1;
-}
-
 SentenceOrder oracle_order(const SentenceTerms& terms, const Document& document, std::int64_t most) {
+  const std::string& reference = *document.second;
+  const bool for_rouge = metrics::suits_rouge(std::span(&reference, 1));
+  const std::vector<std::string> wanted = metrics::scored_words(reference, for_rouge);
+  require(!wanted.empty(), document.name,
+          ": the oracle compares sentences with the words of the reference, found none");
   SentenceOrder chosen;
   double reached = 0;
   while (std::cmp_less(chosen.size(), most)) {
@@ -77,7 +79,9 @@ SentenceOrder oracle_order(const SentenceTerms& terms, const Document& document,
       }
       SentenceOrder tried = chosen;
       tried.push_back(sentence);
-      const double score = oracle_gain(*document.second, joined_sentences(terms, document.first, tried));
+      const auto found =
+          metrics::rouge_n(wanted, metrics::scored_words(joined_sentences(terms, document.first, tried), for_rouge));
+      const double score = found[0].f1 + found[1].f1;
       if (score > reached) {
         reached = score;
         best = sentence;

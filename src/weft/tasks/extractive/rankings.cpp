@@ -195,10 +195,17 @@ std::vector<double> lex_rank_scores(const SentenceTerms& text, const LexRankOpti
   return scores;
 }
 
+// Of one sentence that stands twice, rounding alone makes two scores.
 std::vector<std::size_t> order_by_score(const std::vector<double>& scores) {
+  constexpr double kSteps = 1e9;  // of the largest score
+  const double largest = scores.empty() ? 0.0 : *std::ranges::max_element(scores);
+  std::vector<std::int64_t> steps(scores.size());
+  std::ranges::transform(scores, steps.begin(), [&](double score) {
+    return largest > 0 ? static_cast<std::int64_t>(std::llround(score / largest * kSteps)) : 0;
+  });
   std::vector<std::size_t> order(scores.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return scores[a] > scores[b]; });
+  std::ranges::stable_sort(order, std::ranges::greater(), [&](std::size_t sentence) { return steps[sentence]; });
   return order;
 }
 

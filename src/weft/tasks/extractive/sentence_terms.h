@@ -25,8 +25,8 @@ struct SentenceTerms {
   std::size_t sentences() const noexcept { return places.size(); }
 };
 
-/// Sentences by text::find_sentences with `rules`; words in lower case, between blanks and punctuation (ASCII's, and
-/// U+2000 to U+206F). Errors: kArgument for text that is not UTF-8.
+/// Sentences by text::find_sentences with `rules`; words are metrics::plain_words(). Errors: kArgument for text that is
+/// not UTF-8.
 SentenceTerms sentence_terms(std::string_view text, const text::SentenceRules& rules = {});
 
 }  // namespace weft::tasks

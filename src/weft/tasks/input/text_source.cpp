@@ -93,7 +93,7 @@ std::vector<Document> DocumentReader::next(std::size_t count, std::vector<Unread
       continue;
     }
     documents.push_back({std::move(text.first), std::move(text.second), std::move(text.where), std::move(text.fields),
-                         std::move(text.names_of_texts)});
+                         std::move(text.names_of_texts), static_cast<std::int64_t>(number_)});
   }
   require(number_ > 0, [&] { return no_text_in(source_.file); });
   return documents;
@@ -107,6 +107,7 @@ std::vector<Document> whole_files(const std::vector<std::string>& paths, const L
       look(source);
     }
     Document document;
+    document.place = static_cast<std::int64_t>(documents.size());
     document.name = source.name();
     document.first = readers::read_whole_text(std::move(source));
     documents.push_back(std::move(document));

@@ -33,22 +33,18 @@ class ModelWriter final : public Writer {
         stops_(std::move(stops)),
         products_(std::move(products)) {}
 
-  std::vector<std::vector<Written>> write(std::span<const Ids> sources) override { return write_telling(sources, {}); }
-
-  std::vector<std::vector<Written>> write_telling(std::span<const Ids> sources, const OnSettled& on_settled) override {
-    return write_from(start_, config_, sources, on_settled);
-  }
-
   // A model whose texts start with the code of one language writes another one from that one's code; the others start
   // with a token of their own, and the code comes behind it.
-  std::vector<std::vector<Written>> write_in(const TargetLanguage& language, std::span<const Ids> sources,
-                                             const OnSettled& on_settled) override {
-    const auto& codes = language.known->ids;
+  std::vector<std::vector<Written>> write(const WritingRequest& request) override {
+    if (request.language.id < 0) {
+      return write_from(start_, config_, request);
+    }
+    const auto& codes = request.language.known->ids;
     const bool starts_with_code =
         std::any_of(codes.begin(), codes.end(), [&](const auto& code) { return code.second == start_; });
     generation::GenerationConfig config = config_;
-    config.forced_bos_token_id = starts_with_code ? -1 : language.id;
-    return write_from(starts_with_code ? language.id : start_, config, sources, on_settled);
+    config.forced_bos_token_id = starts_with_code ? -1 : request.language.id;
+    return write_from(starts_with_code ? request.language.id : start_, config, request);
   }
 
   void write_with(JointModels joint) {
@@ -71,17 +67,19 @@ class ModelWriter final : public Writer {
 
  private:
   std::vector<std::vector<Written>> write_from(std::int64_t start, const generation::GenerationConfig& config,
-                                               std::span<const Ids> sources, const OnSettled& on_settled) {
+                                               const WritingRequest& asked) {
+    const std::span<const Ids> sources = asked.sources;
     const auto [ids, mask] = padded(sources);
     const training::AutocastGuard autocast(products_);
     const std::unique_ptr<generation::Decoder> decoder = decoder_of(ids, mask);
     generation::SearchRequest request{.prompts = std::vector<Ids>(sources.size(), Ids{start}),
                                       .sources = {sources.begin(), sources.end()},
+                                      .numbers = {asked.numbers.begin(), asked.numbers.end()},
                                       .constraint = constraint_,
                                       .stops = stops_};
-    if (on_settled) {
-      request.on_settled = [&on_settled](std::int64_t prompt, std::span<const std::int64_t> ids) {
-        on_settled(static_cast<std::size_t>(prompt), ids);
+    if (asked.on_settled) {
+      request.on_settled = [&asked](std::int64_t prompt, std::span<const std::int64_t> made) {
+        asked.on_settled(static_cast<std::size_t>(prompt), made);
       };
     }
     std::vector<std::vector<Written>> written;

@@ -72,16 +72,16 @@ class ToldSummaries {
 };
 
 // The summaries of all sources, handed on as they come where somebody reads along.
-std::vector<Writing> write_summaries(const SequenceModel& model, std::span<const Ids> sources,
+std::vector<Writing> write_summaries(const SequenceModel& model, WritingRequest request,
                                      const SummarizeOptions& options) {
   if (!options.on_summarized) {
-    return write_all(*model.writer, sources, options.batch);
+    return write_all(*model.writer, request, options.batch);
   }
-  ToldSummaries told(model, options.on_summarized, sources.size());
-  const auto settle = [&](std::size_t source, std::span<const std::int64_t> ids) { told.settle(source, ids); };
-  // The first words of a text that is written from right to left are the last to come.
-  std::vector<Writing> written =
-      write_all(*model.writer, sources, options.batch, model.right_to_left ? OnSettled() : OnSettled(settle));
+  ToldSummaries told(model, options.on_summarized, request.sources.size());
+  if (!model.right_to_left) {  // the first words of a text that is written from right to left are the last to come
+    request.on_settled = [&](std::size_t source, std::span<const std::int64_t> ids) { told.settle(source, ids); };
+  }
+  const std::vector<Writing> written = write_all(*model.writer, request, options.batch);
   for (std::size_t i = 0; i < written.size(); ++i) {
     if (!written[i].texts.empty()) {
       told.tell(i, written_text(model, written[i].texts.front().ids));
@@ -95,15 +95,17 @@ std::vector<Writing> write_summaries(const SequenceModel& model, std::span<const
 std::vector<TaskResult> summarize(const SequenceModel& model, std::span<const Document> documents,
                                   const SummarizeOptions& options) {
   std::vector<Ids> sources;
+  Ids numbers;
   std::vector<TaskResult> results(documents.size());
   for (std::size_t i = 0; i < documents.size(); ++i) {
     Ids ids = source_ids(model, documents[i].first, documents[i].name);
     results[i].metadata["tokens"] = ids.size();
     results[i].metadata["truncated"] = cut_to_fit(model, documents[i], options, ids);
     sources.push_back(std::move(ids));
+    numbers.push_back(draw_number(documents[i].place, 0));
     end_piece();
   }
-  const std::vector<Writing> written = write_summaries(model, sources, options);
+  const std::vector<Writing> written = write_summaries(model, {.sources = sources, .numbers = numbers}, options);
   for (std::size_t i = 0; i < documents.size(); ++i) {
     require(!written[i].texts.empty(), model.name, ": the search found no text");
     results[i].result = formats::Json::array();

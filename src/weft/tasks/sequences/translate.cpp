@@ -59,6 +59,7 @@ class Translation {
     };
     task.segments = segments_of(task.body(), splitter(document, fits), fits);
     for (const text::SentencePlace& place : task.segments.places) {
+      numbers_.push_back(draw_number(document.place, sources_.size() - task.first_source));
       sources_.push_back(ids_of(task, place.in(task.body()), document));
       const auto tokens = static_cast<std::int64_t>(sources_.back().size());
       require(tokens <= model_.longest, document.name, ": ", model_.name, " reads ", model_.longest,
@@ -88,7 +89,11 @@ class Translation {
 
   std::vector<Writing> write_sources(std::size_t first, std::size_t count) const {
     try {
-      return write_all(*model_.writer, std::span(sources_).subspan(first, count), options_.batch, {}, language());
+      return write_all(*model_.writer,
+                       {.sources = std::span(sources_).subspan(first, count),
+                        .numbers = std::span(numbers_).subspan(first, count),
+                        .language = language()},
+                       options_.batch);
     } catch (const generation::PromptError& error) {
       const std::size_t source = first + static_cast<std::size_t>(error.item());
       // Of documents without a sentence, which have no source, the last one that begins there has it.
@@ -227,6 +232,7 @@ class Translation {
   std::vector<std::string> codes_;
   std::vector<Assignment> tasks_;
   std::vector<Ids> sources_;
+  Ids numbers_;  // of the sources
 };
 
 }  // namespace

@@ -49,9 +49,9 @@ std::string written_text(const SequenceModel& model, const Ids& ids) {
   }
 }
 
-std::vector<Writing> write_all(Writer& writer, std::span<const Ids> sources, const BatchLimits& limits,
-                               const OnSettled& on_settled, const TargetLanguage& language) {
+std::vector<Writing> write_all(Writer& writer, const WritingRequest& request, const BatchLimits& limits) {
   const InterruptGuard guard;
+  const std::span<const Ids> sources = request.sources;
   std::vector<std::int64_t> lengths;
   lengths.reserve(sources.size());
   for (const Ids& source : sources) {
@@ -66,17 +66,22 @@ std::vector<Writing> write_all(Writer& writer, std::span<const Ids> sources, con
       fail(ErrorKind::kInterrupted, "stopped after ", done, " of ", total, " tokens of the sources");
     }
     std::vector<Ids> rows;
+    Ids numbers;
     rows.reserve(batch.size());
     for (const std::size_t source : batch) {
       rows.push_back(sources[source]);
+      numbers.push_back(request.numbers.empty() ? static_cast<std::int64_t>(source) : request.numbers[source]);
       done += lengths[source];
     }
-    const auto tell = [&](std::size_t row, std::span<const std::int64_t> ids) { on_settled(batch[row], ids); };
+    WritingRequest part{.sources = rows, .numbers = numbers, .language = request.language};
+    if (request.on_settled) {
+      part.on_settled = [&](std::size_t row, std::span<const std::int64_t> ids) {
+        request.on_settled(batch[row], ids);
+      };
+    }
     std::vector<std::vector<Written>> written;
     try {
-      written = language.id >= 0 ? writer.write_in(language, rows, on_settled ? OnSettled(tell) : OnSettled())
-                : on_settled     ? writer.write_telling(rows, tell)
-                                 : writer.write(rows);
+      written = writer.write(part);
     } catch (const generation::PromptError& error) {
       throw error.of_item(static_cast<std::int64_t>(batch[static_cast<std::size_t>(error.item())]));
     }

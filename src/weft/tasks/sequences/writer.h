@@ -40,21 +40,25 @@ struct TargetLanguage {
 /// Called with the tokens that the best text for a source will begin with, whenever there are more of them.
 using OnSettled = std::function<void(std::size_t source, std::span<const std::int64_t> ids)>;
 
+/// What names the draws for a part of a document, from 0: neither the other documents nor batches change it.
+constexpr std::int64_t draw_number(std::int64_t place_of_document, std::size_t part) noexcept {
+  constexpr std::int64_t kParts = 4096;  // further ones share the draws of another document's
+  return place_of_document * kParts + static_cast<std::int64_t>(part);
+}
+
+/// What is to be written in one call.
+struct WritingRequest {
+  std::span<const Ids> sources;
+  std::span<const std::int64_t> numbers = {};  ///< of the sources, which name what is drawn; empty: their places
+  OnSettled on_settled = {};                   ///< not every writer calls it
+  TargetLanguage language = {};
+};
+
 class Writer {
  public:
   virtual ~Writer() = default;
   /// For each source its texts, best first. Errors: those of the search.
-  virtual std::vector<std::vector<Written>> write(std::span<const Ids> sources) = 0;
-  /// The same, telling what is settled on the way where the writer can.
-  virtual std::vector<std::vector<Written>> write_telling(std::span<const Ids> sources,
-                                                          const OnSettled& /*on_settled*/) {
-    return write(sources);
-  }
-  /// The same for texts in a language.
-  virtual std::vector<std::vector<Written>> write_in(const TargetLanguage& /*language*/, std::span<const Ids> sources,
-                                                     const OnSettled& on_settled) {
-    return write_telling(sources, on_settled);
-  }
+  virtual std::vector<std::vector<Written>> write(const WritingRequest& request) = 0;
   /// What was computed in the last call, for metadata: dtype, attention, global tokens.
   virtual formats::Json computed() const { return formats::Json::object(); }
 
@@ -90,7 +94,6 @@ std::string written_text(const SequenceModel& model, const Ids& ids);
 
 /// Writes for all sources, those of like lengths together, under a progress bar. Results are in the order of the
 /// sources and do not depend on the batches. Errors: kInterrupted after Ctrl-C, between two batches.
-std::vector<Writing> write_all(Writer& writer, std::span<const Ids> sources, const BatchLimits& limits,
-                               const OnSettled& on_settled = {}, const TargetLanguage& language = {});
+std::vector<Writing> write_all(Writer& writer, const WritingRequest& request, const BatchLimits& limits);
 
 }  // namespace weft::tasks

@@ -117,9 +117,10 @@ NoiseIds permuted_sentences(std::span<const std::int64_t> ids, std::span<const s
 
 SpanCounts span_counts(std::size_t tokens, double share, double mean) {
   require(tokens >= 2, "spans are hidden in texts of two tokens or more, found ", tokens);
-  const auto wanted = static_cast<std::size_t>(std::llround(share * static_cast<double>(tokens)));
+  // A half becomes the even number, as TensorFlow rounds in T5's program.
+  const auto wanted = static_cast<std::size_t>(std::nearbyint(share * static_cast<double>(tokens)));
   const std::size_t hidden = std::clamp(wanted, std::size_t{1}, tokens - 1);
-  const auto spans = static_cast<std::size_t>(std::llround(static_cast<double>(hidden) / mean));
+  const auto spans = static_cast<std::size_t>(std::nearbyint(static_cast<double>(hidden) / mean));
   return {hidden, std::clamp(spans, std::size_t{1}, std::min(hidden, tokens - hidden))};
 }
 

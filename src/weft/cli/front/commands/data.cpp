@@ -22,6 +22,7 @@
 #include "weft/cli/front/output.h"
 #include "weft/core/files.h"
 #include "weft/core/joined.h"
+#include "weft/core/log.h"
 #include "weft/core/quote.h"
 #include "weft/core/work/watched_progress.h"
 #include "weft/readers/byte_source.h"
@@ -59,6 +60,7 @@ constexpr std::string_view kGenomeExamples =
 
 struct CheckConfig {
   std::string format = "auto";
+  bool header = true;
   std::string on_error = "fail";
 
   template <typename Visitor>
@@ -67,6 +69,7 @@ struct CheckConfig {
     visit(Field{"format", &C::format, "format of the files; auto goes by what stands in each file, then by its name"}
               .one_of({"auto", "text", "lines", "jsonl", "json", "csv", "tsv", "conll", "squad", "fasta", "hotpotqa",
                        "triviaqa", "nq", "wikihop"}));
+    visit(Field{"header", &C::header, "the first row of a table names its columns; otherwise they are 1, 2, ..."});
     visit(Field{"on_error", &C::on_error,
                 "what to do with malformed records, and files that hold no text: end with an error, or only count them"}
               .one_of({"fail", "skip"}));
@@ -115,7 +118,15 @@ ReadReport count_trivia(const std::filesystem::path& file, const ReadOptions& op
   return reader.report();
 }
 
-ReadReport count_records(const std::string& format, const std::filesystem::path& file, const ReadOptions& options) {
+ReadReport count_table(const std::string& format, bool header, const std::filesystem::path& file,
+                       const ReadOptions& options) {
+  readers::TableOptions table = readers::TableOptions::of("table." + format);
+  table.header = header;
+  return count<readers::TableReader>(file, options, table);
+}
+
+ReadReport count_records(const std::string& format, bool header, const std::filesystem::path& file,
+                         const ReadOptions& options) {
   if (format == "jsonl") {
     return count<readers::JsonLinesReader>(file, options);
   }
@@ -123,7 +134,7 @@ ReadReport count_records(const std::string& format, const std::filesystem::path&
     return count<readers::JsonDocumentReader>(file, options);
   }
   if (format == "csv" || format == "tsv") {
-    return count<readers::TableReader>(file, options, readers::TableOptions::of("table." + format));
+    return count_table(format, header, file, options);
   }
   if (format == "conll") {
     return count<readers::ConllReader>(file, options, readers::ConllOptions{});
@@ -154,6 +165,7 @@ ReadReport count_records(const std::string& format, const std::filesystem::path&
 struct FileColumns {
   std::string file;
   std::vector<std::string> columns;
+  bool are_named = false;  // by the first row of a table, which may be a record
 };
 
 // What was found in all files.
@@ -163,13 +175,13 @@ struct Check {
   std::vector<FileColumns> columns;             // of the first files that differ in them
   ReadReport report;
 
-  void note_columns(const std::filesystem::path& file, const std::string& format) {
+  void note_columns(const std::filesystem::path& file, const std::string& format, bool header) {
     constexpr std::size_t kMostLists = 8;
-    std::vector<std::string> found = readers::columns_of(file, format);
+    std::vector<std::string> found = readers::columns_of(file, format, header);
     const bool known =
         std::any_of(columns.begin(), columns.end(), [&](const FileColumns& before) { return before.columns == found; });
     if (!found.empty() && !known && columns.size() < kMostLists) {
-      columns.push_back({file.native(), std::move(found)});
+      columns.push_back({file.native(), std::move(found), header && (format == "csv" || format == "tsv")});
     }
   }
 };
@@ -202,8 +214,8 @@ Check check_files(const std::vector<std::filesystem::path>& files, const CheckCo
     if (const std::optional<readers::FileKind> kind = kind_to_check(file, config, report)) {
       ++check.formats[kind->format];
       ++check.kinds[readers::kind_text(*kind)];
-      report = count_records(kind->format, file, {.skip_malformed = true});
-      check.note_columns(file, kind->format);
+      report = count_records(kind->format, config.header, file, {.skip_malformed = true});
+      check.note_columns(file, kind->format, config.header);
     }
     check.report.first_skipped = check.report.skipped == 0 ? report.first_skipped : check.report.first_skipped;
     check.report.records += report.records;
@@ -231,14 +243,29 @@ std::string groups_text(const std::vector<std::string>& columns) {
   return concat("; embed, rerank: query ", quote(found.query), ", text ", quote(found.text), negatives, score);
 }
 
+// Two columns that a task reads together, as the tasks of GLUE call them.
+std::string pair_text(const std::vector<std::string>& columns) {
+  constexpr std::array<std::array<std::string_view, 2>, 4> kPairs = {
+      {{"question", "sentence"}, {"sentence1", "sentence2"}, {"question1", "question2"}, {"premise", "hypothesis"}}};
+  for (const auto& [first, second] : kPairs) {
+    const std::string text = readers::usual_column(columns, {&first, 1});
+    const std::string pair = readers::usual_column(columns, {&second, 1});
+    if (!text.empty() && !pair.empty()) {
+      return concat(" (", quote(text), " with ", quote(pair), ": --text-field ", text, " --pair-field ", pair, ")");
+    }
+  }
+  return {};
+}
+
 // What a training reads of such columns.
 std::string training_text(const std::vector<std::string>& columns) {
   const std::string source = readers::usual_column(columns, readers::kSourceFields);
   const std::string target = readers::usual_column(columns, readers::kTargetFields);
   const std::string pairs =
       target.empty() ? "" : concat("; translate, summarize: source ", quote(source), ", target ", quote(target));
-  return concat("classify: text ", found_or_flag(columns, readers::kTextFields, "--text-field"), ", label ",
-                found_or_flag(columns, readers::kLabelFields, "--label-field"), pairs, groups_text(columns));
+  return concat("classify: text ", found_or_flag(columns, readers::kTextFields, "--text-field"), pair_text(columns),
+                ", label ", found_or_flag(columns, readers::kLabelFields, "--label-field"), pairs,
+                groups_text(columns));
 }
 
 Json file_columns_json(const Check& check) {
@@ -279,6 +306,9 @@ void print_check(const Check& check, std::size_t files, bool json) {
     const std::string where = check.columns.size() > 1 ? concat(quote(one.file, 4096), ": ") : "";
     rows.emplace_back("columns", where + quoted_list(one.columns, 32));
     rows.emplace_back("training", where + training_text(one.columns));
+    if (one.are_named && readers::usual_column(one.columns, readers::kTextFields).empty()) {
+      rows.emplace_back("header", where + "the first row is taken for names of columns; --no-header: it is a record");
+    }
   }
   std::cout << name_table(rows);
 }
@@ -304,6 +334,35 @@ void check_data(const DataOptions& options) {
   require_found(all, options.paths, "record");
 }
 
+// Letters that are no base of DNA and not N: proteins, RNA, codes of several bases.
+struct OtherLetters {
+  std::int64_t count = 0;
+  std::int64_t all = 0;
+  char first = 0;
+
+  void look_at(std::string_view sequence) {
+    constexpr std::string_view kBases = "ACGTNacgtn";
+    all += std::ssize(sequence);
+    for (const char letter : sequence) {
+      if (kBases.find(letter) == std::string_view::npos) {
+        first = count++ == 0 ? letter : first;
+      }
+    }
+  }
+};
+
+void print_genome(const Json& found, bool json) {
+  if (json) {
+    print_json(found);
+    return;
+  }
+  Rows rows;
+  for (const auto& [name, value] : found.items()) {
+    rows.emplace_back(name == "gaps" ? "letters of gaps left out" : name, digits(value.get<std::int64_t>()));
+  }
+  std::cout << name_table(rows);
+}
+
 void write_genome_documents(const DataOptions& options) {
   GenomeConfig config;
   formats::update_from_json(config, options.given, "weft data genome");
@@ -318,13 +377,16 @@ void write_genome_documents(const DataOptions& options) {
   std::optional<BusyBar> bar("cutting sequences");
   std::int64_t documents = 0;
   std::int64_t sequences = 0;
+  std::int64_t gaps = 0;
+  OtherLetters others;
   const ReadReport report = readers::for_each_record(
       files,
       [&](const std::filesystem::path& file) {
         return std::make_unique<readers::FastaReader>(file, ReadOptions{.skip_malformed = config.on_error == "skip"});
       },
       [&](const readers::FastaRecord& record) {
-        readers::cut_genome(record.sequence, sequences++, cut, [&](const std::string& document) {
+        others.look_at(record.sequence);
+        gaps += readers::cut_genome(record.sequence, sequences++, cut, [&](const std::string& document) {
           out.write(document + "\n");
           ++documents;
         });
@@ -332,12 +394,13 @@ void write_genome_documents(const DataOptions& options) {
   require_found(report.records + report.skipped, options.paths, "sequence");
   out.commit();
   bar.reset();
-  if (options.json) {
-    print_json({{"documents", documents}, {"sequences", report.records}, {"skipped", report.skipped}});
-  } else {
-    std::cout << name_table(
-        {{"documents", digits(documents)}, {"sequences", digits(report.records)}, {"skipped", digits(report.skipped)}});
+  if (others.count > 0) {
+    log_warning(digits(others.count), " of ", digits(others.all),
+                " letters are none of A, C, G, T and N (the first: ", quote(std::string(1, others.first)),
+                "); they stay as they are");
   }
+  print_genome({{"documents", documents}, {"sequences", report.records}, {"skipped", report.skipped}, {"gaps", gaps}},
+               options.json);
 }
 
 }  // namespace

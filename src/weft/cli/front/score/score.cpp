@@ -229,9 +229,6 @@ std::string with_lines(const std::string& text, const std::string& mark) {
 }
 
 void print_rouge(const metrics::RougeScorer& scorer, const ScoreConfig& config, bool as_json) {
-  if (const std::string remark = scorer.remark(); !remark.empty()) {
-    log_warning(remark);
-  }
   const metrics::RougeScore mean = scorer.mean();
   std::vector<BootstrapInterval> intervals;
   if (config.confidence) {
@@ -281,9 +278,16 @@ void score_rouge(const ScoreFlags& flags) {
   const ScoreConfig config = flags.config("weft score rouge");
   RougeConfig options;
   formats::update_from_json(options, flags.metric_given, "weft score rouge");
+  metrics::RougeReach reach;  // of all texts, however many figures there are
   score_rows(
       flags, config, [&] { return MarkedRouge{metrics::RougeScorer(options.stemmer), options.sentence_mark}; },
-      [&](const MarkedRouge& marked) { print_rouge(marked.scorer, config, flags.json); });
+      [&](const MarkedRouge& marked) {
+        reach.add(marked.scorer.reach());
+        print_rouge(marked.scorer, config, flags.json);
+      });
+  if (const std::string remark = reach.remark(); !remark.empty()) {
+    log_warning(remark);
+  }
 }
 
 struct AerConfig {
