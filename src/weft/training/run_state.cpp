@@ -12,6 +12,7 @@
 #include "weft/core/error.h"
 #include "weft/core/log.h"
 #include "weft/core/quote.h"
+#include "weft/core/system/option_name.h"
 #include "weft/core/version.h"
 #include "weft/formats/json_members.h"
 #include "weft/training/distillation/config.h"

@@ -2,6 +2,7 @@
 // Names of devices, and one clear line for each reason why a device cannot compute here.
 #include "weft/attention/devices/device.h"
 
+#include <ATen/Context.h>
 #include <gtest/gtest.h>
 
 #include "support/expect_error.h"
