@@ -85,7 +85,7 @@ void all_reduce(Communicator& communicator, const void* from, void* to, std::siz
 
 }  // namespace
 
-// NOLINTBEGIN(readability-identifier-naming): names of a C interface
+// NOLINTBEGIN(readability-identifier-naming,readability-function-size): a C interface
 extern "C" {
 
 int ncclGetUniqueId(UniqueId* id) {
@@ -138,4 +138,4 @@ int ncclAllReduce(const void* from, void* to, std::size_t count, int type, int o
 const char* ncclGetErrorString(int status) { return status == kInvalidArgument ? "invalid argument" : "unknown"; }
 
 }  // extern "C"
-// NOLINTEND(readability-identifier-naming)
+// NOLINTEND(readability-identifier-naming,readability-function-size)

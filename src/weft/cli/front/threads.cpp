@@ -45,7 +45,7 @@ void add_machine_flags(CLI::App& app, MachineFlags& flags) {
                  "where models compute: cpu, cuda (the first GPU, or that of LOCAL_RANK) or cuda:N (default cpu)")
       ->option_text("DEVICE");
   app.add_flag("--tf32,!--no-tf32", flags.tf32,
-               "a GPU multiplies float32 on tensor cores, which look at 11 bits of each factor; without it exactly");
+               "a GPU multiplies float32 with 11 bits of each factor, on tensor cores");
 }
 
 void apply_machine(const MachineFlags& flags) {
