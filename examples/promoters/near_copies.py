@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which sequences are near copies of one another: two are where a quarter of the runs of 16 letters of the shorter one are in the other.
+"""Which sequences are near copies of one another: two are where they share a quarter of the runs of 16 letters of the one that has fewer of them.
+
+A run counts once, however often a sequence has it, so that the order of the sequences does not matter. What repeats itself has few runs: one of a
+single letter has one, and is a near copy of each that holds it.
 
 Every pair that could be one is compared, and few pairs could: two share no run unless both hold one that is in several sequences, and of those
 a sequence can leave out its most frequent ones, so many that no pair depends on them alone (Bayardo et al. 2007 order words like this, rare ones
@@ -39,7 +42,6 @@ class Groups:
     """Sequences that are joined are in one group; its number is that of its first sequence."""
 
     def __init__(self, sequences):
-        self.positions = [len(bases) - LETTERS + 1 for bases in sequences]
         self.holders, self.sizes = holders_of(sequences)
         self.shared = [set() for _ in sequences]
         for run, numbers in self.holders.items():
@@ -76,14 +78,14 @@ class Groups:
                     self.settled.add(run)
         return found
 
-    def are_copies(self, first, later):
-        """The later sequence counts each of its runs once, the first one all its places."""
-        return len(self.shared[first] & self.shared[later]) >= SHARE * min(self.sizes[later], self.positions[first])
+    def are_copies(self, one, other):
+        """Of two sequences that share a run."""
+        return len(self.shared[one] & self.shared[other]) >= SHARE * min(self.sizes[one], self.sizes[other])
 
     def join_copies(self):
         for number in range(len(self.parent)):
             for other in sorted(self.strangers(number)):
-                if self.root(other) != self.root(number) and self.are_copies(*sorted((number, other))):
+                if self.root(other) != self.root(number) and self.are_copies(number, other):
                     self.join(number, other)
 
 

@@ -41,7 +41,7 @@ import programs  # noqa: E402
 import regions  # noqa: E402
 import sequences  # noqa: E402
 
-COMPLEMENT = str.maketrans("ACGTRYKMBVDH", "TGCAYRMKVBHD")
+COMPLEMENT = sequences.COMPLEMENT
 BAYES = (*(f"naive_bayes_{k}" for k in (2, 4, 6)), "letters_by_place")
 WORDS = "words_by_place"
 RECIPE = {"family": "star_transformer", "kmer": 5, "stride": 1, "layers": 2, "width": 128, "rate": 1e-3}

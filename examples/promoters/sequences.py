@@ -22,6 +22,7 @@ from near_copies import near_copies
 
 PARTS, KEPT = 20, 8
 OPENERS = {b"\x1f\x8b": gzip.open, b"BZ": bz2.open}
+COMPLEMENT = str.maketrans("ACGTRYKMBVDH", "TGCAYRMKVBHD")  # of IUPAC's letters; N, S and W are their own
 
 
 class Example(NamedTuple):
@@ -30,44 +31,47 @@ class Example(NamedTuple):
     group: int
 
 
-def lines_of(path):
+def lines_of(path, program="promoters"):
+    """The lines of a text, plain, gzip or bzip2 by its first bytes. SystemExit, with the name of the program: no file, or none that is text."""
     path = pathlib.Path(path)
     if not path.is_file():
-        raise SystemExit(f"promoters: there is no file {path}")
+        raise SystemExit(f"{program}: there is no file {path}")
     with path.open("rb") as file:
         opened = OPENERS.get(file.read(2), open)
     try:
         with opened(path, "rt", encoding="utf-8-sig") as lines:
             return [line.strip() for line in lines]
     except (OSError, EOFError, UnicodeDecodeError, zlib.error) as error:
-        raise SystemExit(f"promoters: {path} cannot be read as text: {error}") from None
+        raise SystemExit(f"{program}: {path} cannot be read as text: {error}") from None
 
 
-def records_of(lines, path):
+def records_of(lines, path, program):
     """The records of FASTA, their lines joined."""
     records = []
     for number, line in enumerate(lines, 1):
         if line.startswith(">"):
             records.append([])
         elif line and not records:
-            raise SystemExit(f"promoters: {path} line {number} is a sequence before the first line with '>'")
+            raise SystemExit(f"{program}: {path} line {number} is a sequence before the first line with '>'")
         elif line:
             records[-1].append(line)
     return ["".join(record) for record in records]
 
 
-def read(path):
-    """The sequences of a FASTA file, or of a file with one a line, in capitals, RNA as DNA. SystemExit: no sequence, or another letter than IUPAC's."""
-    lines = lines_of(path)
-    fasta = any(line.startswith(">") for line in lines)
-    found = [bases.upper().replace("U", "T") for bases in (records_of(lines, path) if fasta else filter(None, lines))]
+def read(path, program="promoters", plain=True):
+    """The sequences of a FASTA file, or, where `plain` is allowed, of a file with one a line, in capitals, RNA as DNA.
+
+    SystemExit, with the name of the program: no sequence, or another letter than IUPAC's."""
+    lines = lines_of(path, program)
+    fasta = not plain or any(line.startswith(">") for line in lines)
+    found = [bases.upper().replace("U", "T") for bases in (records_of(lines, path, program) if fasta else filter(None, lines))]
     for number, bases in enumerate(found, 1):
         wrong = set(bases) - set("ACGTNRYSWKMBDHV")
         if not bases or wrong:
             what = repr(sorted(wrong)[0]) if wrong else "none"
-            raise SystemExit(f"promoters: {path} record {number} must be letters of DNA, found {what}")
+            raise SystemExit(f"{program}: {path} record {number} must be letters of DNA, found {what}")
     if not found:
-        raise SystemExit(f"promoters: {path} holds no sequence")
+        raise SystemExit(f"{program}: {path} holds no sequence")
     return found
 
 

@@ -14,6 +14,7 @@ import numpy
 
 DELTA = 1e-3  # of the Huber loss, in logarithms of losses
 SMALL = 1e-9  # of the gradient at the end of a search
+SAME = 1e-12  # losses that are as near as this, relatively, are one number rounded
 
 
 class Parametric(NamedTuple):
@@ -80,7 +81,7 @@ def lowest(runs):
     """log N at the lowest point of a parabola through losses of one budget; ValueError where it is not between the sizes."""
     rows = checked(runs)
     sizes = numpy.log(rows[:, 0])
-    square, slope, _ = numpy.polyfit(sizes, rows[:, 2], 2) if len(set(sizes)) > 2 else (0.0, 0.0, 0.0)
+    square, slope, _ = numpy.polyfit(sizes, rows[:, 2], 2) if len(set(sizes)) > 2 and differ(rows[:, 2]) else (0.0, 0.0, 0.0)
     if square <= 0 or not sizes.min() <= -slope / (2 * square) <= sizes.max():
         raise ValueError(f"{len(rows)} runs of one budget have no lowest point between them: add smaller and larger models")
     return -slope / (2 * square)
@@ -150,14 +151,21 @@ def minimum(value, point, most=2000, memory=10):
     return point, height
 
 
+def differ(losses):
+    """Whether they do by more than rounding: equal losses fit every exponent."""
+    return not numpy.allclose(losses, losses[0], rtol=SAME, atol=0)
+
+
 STARTS = [(e, a, b, alpha, beta) for e in (-0.5, 0.5) for a in (4.0, 8.0) for b in (4.0, 8.0) for alpha in (0.3, 0.6) for beta in (0.3, 0.6)]
 
 
 def parametric(runs, starts=None):
-    """The best of the searches from a grid of starts. ValueError for fewer runs than the five numbers need, or of one size or number of tokens."""
+    """The best of the searches from a grid of starts. ValueError for fewer runs than the five numbers need, of one size or number of tokens, or of one loss."""
     rows = checked(runs)
     if len(rows) < 6 or len(set(rows[:, 0])) < 3 or len(set(rows[:, 1])) < 3:
         raise ValueError(f"five numbers need six runs of three sizes and three numbers of tokens, found {len(rows)} runs")
+    if not differ(rows[:, 2]):
+        raise ValueError(f"five numbers need losses that differ, found {rows[0, 2]:g} in all {len(rows)} runs")
     with numpy.errstate(over="ignore", invalid="ignore"):
         point, _ = min((minimum(objective(rows), start) for start in starts or STARTS), key=lambda found: found[1])
     return Parametric(*numpy.exp(point[:3]).tolist(), *point[3:].tolist())
@@ -170,6 +178,6 @@ def bootstrap(runs, times=50, seed=0, starts=None):
     start = [*numpy.log(best[:3]), best.alpha, best.beta]
     while len(found) < times:
         drawn = rows[draw.integers(len(rows), size=len(rows))]
-        if len(set(drawn[:, 0])) >= 3 and len(set(drawn[:, 1])) >= 3:
+        if len(set(drawn[:, 0])) >= 3 and len(set(drawn[:, 1])) >= 3 and differ(drawn[:, 2]):
             found.append(parametric(drawn, [start]).exponent)
     return tuple(numpy.quantile(found, [0.025, 0.975]).tolist())

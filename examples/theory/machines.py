@@ -6,9 +6,12 @@ input, and halts where there is no rule. Symbols are whole numbers; 0 is blank.
 """
 import itertools
 import random
+import re
 from typing import NamedTuple
 
 BLANK = 0
+MOVES = (-1, 0, 1)
+WHOLE = re.compile("-?[0-9]+")
 
 
 class Machine(NamedTuple):
@@ -28,17 +31,52 @@ class Configuration(NamedTuple):
     state: int
 
 
+def check(what, name, number, count):
+    """ValueError where a number is none of 0 to count - 1."""
+    if not isinstance(number, int) or not 0 <= number < count:
+        raise ValueError(f"{what}: the {name} must be 0 to {count - 1}, found {number!r}")
+
+
+def checked(machine):
+    """The machine. ValueError names the rule that is none of a machine with so many states and symbols."""
+    if not machine.rules:
+        raise ValueError(f"machine {machine.name!r} needs a rule, found none")
+    for (state, symbol), (following, written, move) in machine.rules.items():
+        what = f"machine {machine.name!r}, rule {state} {symbol} -> {following} {written} {move}"
+        for name, number in (("state", state), ("next state", following)):
+            check(what, name, number, machine.states)
+        for name, number in (("symbol", symbol), ("symbol to write", written)):
+            check(what, name, number, machine.symbols)
+        if move not in MOVES:
+            raise ValueError(f"{what}: the move must be -1, 0 or 1, found {move!r}")
+    return machine
+
+
+def check_word(machine, word):
+    """ValueError where a symbol of a word is none of the machine's."""
+    for place, symbol in enumerate(word, 1):
+        check(f"machine {machine.name!r}, word {word}, place {place}", "symbol", symbol, machine.symbols)
+
+
+def rule_of(line, what):
+    """(state, symbol), (next state, symbol to write, move)"""
+    left, _, right = (part.split() for part in line.partition("->"))
+    if (len(left), len(right)) != (2, 3) or not all(WHOLE.fullmatch(word) for word in left + right):
+        raise ValueError(f'{what}: expected "state symbol -> state symbol move", whole numbers, found {line.strip()!r}')
+    return tuple(map(int, left)), tuple(map(int, right))
+
+
 def machine(name, rules):
-    """Rules as text, one a line: "state symbol -> state symbol move"."""
+    """Rules as text, one a line: "state symbol -> state symbol move". ValueError names the line that is none, or the second one of a state and symbol."""
     parsed = {}
-    for line in rules.strip().splitlines():
-        left, right = line.split("->")
-        state, symbol = map(int, left.split())
-        following, written, move = map(int, right.split())
-        parsed[state, symbol] = (following, written, move)
-    states = 1 + max(max(state, rule[0]) for (state, _), rule in parsed.items())
-    symbols = 1 + max(max(symbol, rule[1]) for (_, symbol), rule in parsed.items())
-    return Machine(name, parsed, states, max(symbols, 3))
+    for number, line in enumerate(rules.strip().splitlines(), 1):
+        place, rule = rule_of(line, f"machine {name!r}, line {number}")
+        if place in parsed:
+            raise ValueError(f"machine {name!r}, line {number}: expected one rule for state {place[0]} and symbol {place[1]}, found a second one")
+        parsed[place] = rule
+    states = 1 + max((max(state, rule[0]) for (state, _), rule in parsed.items()), default=0)
+    symbols = 1 + max((max(symbol, rule[1]) for (_, symbol), rule in parsed.items()), default=0)
+    return checked(Machine(name, parsed, states, max(symbols, 3)))
 
 
 # Inputs are words over the symbols 1 and 2.
@@ -93,7 +131,7 @@ MACHINES = (INCREMENT, REVERSE_PAIRS, PALINDROME, BUSY_BEAVER)
 def any_machine(seed, states=6, symbols=3, halts=0.1):
     """Rules by chance, a tenth of them missing."""
     draw = random.Random(seed)
-    rules = {(state, symbol): (draw.randrange(states), draw.randrange(symbols), draw.choice((-1, 0, 1)))
+    rules = {(state, symbol): (draw.randrange(states), draw.randrange(symbols), draw.choice(MOVES))
              for state, symbol in itertools.product(range(states), range(symbols)) if draw.random() >= halts}
     return Machine(f"drawn with seed {seed}", rules, states, symbols)
 

@@ -17,8 +17,12 @@ import pathlib
 from typing import NamedTuple
 
 import hard
-import machines
 import torch
+
+try:
+    import machines
+except ValueError as error:
+    raise SystemExit(f"theory: {error}") from None
 
 
 class Weights(NamedTuple):
@@ -34,11 +38,15 @@ class Weights(NamedTuple):
         return self.back + 2
 
 
+LEAST_BACK = 8  # so that the input does not begin at the end of a row
 RIGHT, CELL, LEFT = range(3)  # what heads 0, 1 and 2 of layer 2 read, and from where a head that moves by -1, 0 or 1 comes
 
 
 def compiled(machine, back):
-    """The weights of a machine, for rows of back + 2 cells; back is a power of two."""
+    """The weights of a machine, for rows of back + 2 cells. ValueError: a rule that is none, or back is no power of two from LEAST_BACK on."""
+    machines.checked(machine)
+    if not isinstance(back, int) or back < LEAST_BACK or back & back - 1:
+        raise ValueError(f"machine {machine.name!r}: back must be a power of two, {LEAST_BACK} or more, found {back!r}")
     content = machine.symbols + machine.states
     down, up = [], []
     for (state, symbol), (following, written, move) in machine.rules.items():
@@ -90,11 +98,18 @@ def forward(weights, contents, start, first, edges):
 
 
 def prompt(machine, weights, words):
-    """A blank token, and row 0: the input in the middle, the head on its first symbol. Returns contents [B, 1 + row, content] and the first cell."""
+    """A blank token, and row 0: the input in the middle, the head on its first symbol. Returns contents [B, 1 + row, content] and the first cell.
+
+    ValueError: a word has a symbol that the machine has not, or more symbols than there are cells behind the first.
+    """
     first = weights.row // 2 - 4
     contents = torch.zeros(len(words), 1 + weights.row, machine.symbols + machine.states, dtype=torch.float64)
     contents[:, :, machines.BLANK] = 1
     for number, word in enumerate(words):
+        machines.check_word(machine, word)
+        if len(word) > weights.row - first:
+            raise ValueError(f"machine {machine.name!r}: a word of the tape of {weights.row} cells has at most {weights.row - first} symbols, found "
+                             f"{len(word)}: run it with a larger power of two than {weights.back}")
         for cell, symbol in enumerate(word):
             contents[number, 1 + first + cell] = 0
             contents[number, 1 + first + cell, symbol] = 1
@@ -106,7 +121,9 @@ def run(machine, words, steps, back):
     """The rows that the transformer writes for each word: contents [B, steps + 1, row, content], and the place of cell 0 in a row.
 
     Tokens of a row are computed together, and tokens before the last two rows are forgotten; neither changes anything, for nothing is read there. (The last
-    token of a row reads in its own row, where the cell beyond the end of the tape would be.) ValueError: the head came to an end of the row, so that the tape needs more cells.
+    token of a row reads in its own row, where the cell beyond the end of the tape would be.)
+
+    ValueError: the machine, a word or back is none (compiled, prompt), or the head came to an end of the row, so that the tape needs more cells.
     """
     weights = compiled(machine, back)
     begun, first = prompt(machine, weights, words)
@@ -187,7 +204,10 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--picture", type=pathlib.Path, help="also draw the rows of a palindrome")
     chosen = parser.parse_args()
-    print(table())
+    try:
+        print(table())
+    except ValueError as error:
+        raise SystemExit(f"theory: {error}") from None
     for name, dtype in (("float32", torch.float32), ("float64", torch.float64)):
         print(f"{name}: tokens find their place up to number 2^{last_power(dtype)}")
     if chosen.picture:

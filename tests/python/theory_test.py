@@ -1,12 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """examples/theory: what the pages of docs/theory say is so, their tables and pictures are what the programs give, and what cannot be is refused."""
+import importlib
 import os
 import pathlib
 import re
 import subprocess
 import sys
+import tempfile
 import unittest
+from unittest import mock
 
 SOURCE = pathlib.Path(os.environ.get("WEFT_SOURCE_DIR", pathlib.Path(__file__).resolve().parents[2]))
 sys.path[:0] = [str(pathlib.Path(__file__).parent), str(SOURCE / "examples/theory"), str(SOURCE / "bench")]
@@ -123,6 +126,50 @@ class TuringTest(TheoryTest):
         runner = machines.machine("runs away", "0 0 -> 0 0 1")
         with self.assertRaisesRegex(ValueError, "end of the tape of 18 cells: run 'runs away' with a larger power"):
             turing.run(runner, [[]], 20, 16)
+
+
+    def test_machines_that_are_none_are_refused(self):
+        line = r'expected "state symbol -> state symbol move", whole numbers, found'
+        for rules, said in (("0 1 -> -1 1 1", "rule 0 1 -> -1 1 1: the next state must be 0 to 0, found -1"),
+                            ("-1 1 -> 0 1 1", "rule -1 1 -> 0 1 1: the state must be 0 to 0, found -1"),
+                            ("0 -1 -> 0 1 1", "rule 0 -1 -> 0 1 1: the symbol must be 0 to 2, found -1"),
+                            ("0 1 -> 0 1 2", "rule 0 1 -> 0 1 2: the move must be -1, 0 or 1, found 2"),
+                            ("0 1 -> 0 1 1\n0 2 -> 0 1 1\n0 1 -> 1 1 1", "line 3: expected one rule for state 0 and symbol 1, found a second one"),
+                            ("0 1 - 0 1 1", f"line 1: {line} '0 1 - 0 1 1'"), ("0 1 -> 0 1 1\n\n0 2 -> 0 2 1", f"line 2: {line} ''"),
+                            ("0 a -> 0 1 1", f"line 1: {line} '0 a"), ("0 1 -> 0 1 R", f"line 1: {line}"), ("0 1 -> 0 -> 1 1", f"line 1: {line}"),
+                            ("", "needs a rule, found none")):
+            with self.assertRaisesRegex(ValueError, f"^machine 'm',? {said}"):
+                machines.machine("m", rules)
+        for rules, said in (({(0, 3): (0, 1, 1)}, "the symbol must be 0 to 2, found 3"), ({(0, 1): (0, 3, 1)}, "the symbol to write must be 0 to 2, found 3"),
+                            ({(2, 1): (0, 1, 1)}, "the state must be 0 to 1, found 2"), ({(0, 1): (2, 1, 1)}, "the next state must be 0 to 1, found 2"),
+                            ({(0, 1): (0, 1, 0.5)}, "the move must be -1, 0 or 1, found 0.5"), ({}, "needs a rule")):
+            for call in (turing.run, turing.agrees):
+                with self.assertRaisesRegex(ValueError, said):
+                    call(machines.Machine("m", rules, 2, 3), [[1]], 2, 16)
+
+    def test_words_and_rows_that_are_none_are_refused(self):
+        for word, said in (([1, 3, 2], r"word \[1, 3, 2\], place 2: the symbol must be 0 to 2, found 3"),
+                           ([-1], "place 1: the symbol must be 0 to 2, found -1"), (["1"], "the symbol must be 0 to 2, found '1'"), ([1] * 14, "tape of 18 cells has at most 13 symbols, found 14: .* than 16")):
+            with self.assertRaisesRegex(ValueError, f"^machine 'swaps neighbours'.*{said}"):
+                turing.run(machines.REVERSE_PAIRS, [[1, 2], word], 3, 16)
+        for back in (15, 4, 0, -16, 16.0):
+            with self.assertRaisesRegex(ValueError, f"back must be a power of two, 8 or more, found {back}"):
+                turing.run(machines.REVERSE_PAIRS, [[1]], 3, back)
+        self.assertTrue(turing.agrees(machines.REVERSE_PAIRS, [[1, 2] * 6, [2, 1, 1]], 3, 16))
+        self.assertTrue(turing.agrees(machines.REVERSE_PAIRS, [[1, 2, 1]], 5, 8))
+        self.assertTrue(turing.agrees(machines.BUSY_BEAVER, [[1] * 13], 2, 16))  # a word to the last cell
+
+    def test_the_command_says_what_is_wrong_in_a_line(self):
+        with mock.patch.object(sys, "argv", ["turing.py"]), mock.patch.dict(turing.BACK, {machines.BUSY_BEAVER.name: 15}), \
+                mock.patch.object(machines, "MACHINES", [machines.BUSY_BEAVER]), self.assertRaisesRegex(SystemExit, "^theory: machine 'the busy .*found 15$"):
+            turing.main()
+        with tempfile.TemporaryDirectory(prefix="weft-theory-") as folder:
+            wrong = (SOURCE / "examples/theory/machines.py").read_text(encoding="utf-8").replace("0 2 -> 0 2 1", "0 2 -> 0 2 3", 1)
+            pathlib.Path(folder, "machines.py").write_text(wrong, encoding="utf-8")
+            with mock.patch.object(sys, "path", [folder, *sys.path]), mock.patch.dict(sys.modules), self.assertRaises(SystemExit) as refused:
+                del sys.modules["machines"], sys.modules["turing"]
+                importlib.import_module("turing")
+        self.assertRegex(str(refused.exception), "^theory: machine 'adds one .*rule 0 2 -> 0 2 3: the move must be -1, 0 or 1, found 3$")
 
 
 class UniversalTest(TheoryTest):

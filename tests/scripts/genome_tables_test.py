@@ -1,15 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Tables of genomes: motifs lie where they are said to, labels are what was planted, cuts keep the middle, areas are those of all pairs, and windows of
-all lengths are asked for the same pieces.
+all lengths are asked for the same pieces. examples/genome/genome.py keeps records apart and refuses what it cannot read or hold out.
 """
+import contextlib
 import gzip
+import io
 import os
 import pathlib
 import random
 import sys
 import tempfile
 import unittest
+from unittest import mock
 
 ROOT = pathlib.Path(os.environ.get("WEFT_SOURCE_DIR", pathlib.Path(__file__).resolve().parents[2]))
 sys.path[:0] = [str(ROOT / "examples/genome"), str(ROOT / "examples/science"), str(ROOT / "tests/support")]
@@ -96,6 +99,73 @@ class PlantedTest(unittest.TestCase):
         """What the tables call the figure of who sees the middle alone."""
         has = [(first, second) for first in (0, 1) for second in (0, 1)] * 25
         self.assertAlmostEqual(planted.area([first for first, _ in has], [first & second for first, second in has]), 5 / 6)
+
+
+class GenomeFilesTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="weft-genomes-")
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def fasta(self, *records):
+        path = self.folder / "genome.fa"
+        path.write_text("".join(f">record {number}\n{bases}\n" for number, bases in enumerate(records)))
+        return path
+
+    def test_files(self):
+        """gzip is known by what the file holds; each error is a line that names the file."""
+        packed = self.folder / "packed.fa"
+        packed.write_bytes(gzip.compress(b">one\nACGRu\nacg\n>two\nTT\n"))
+        self.assertEqual(genomes.bases_of(packed), "ACGRTACG\nTT")
+        for text, said in ((">one\nACG-T\n", "record 1 must be letters of DNA, found '-'"), ("ACGT\n", "line 1 is a sequence before the first line with '>'"),
+                           ("", "holds no sequence"), (">one\n>two\nAC\n", "record 1 must be letters of DNA, found none")):
+            path = self.folder / "wrong.fa"
+            path.write_text(text)
+            with self.assertRaisesRegex(SystemExit, f"^genome: {path} {said}$"):
+                genomes.bases_of(path)
+        with self.assertRaisesRegex(SystemExit, "^genome: there is no file .*none.fa$"):
+            genomes.bases_of(self.folder / "none.fa")
+
+    def test_what_is_too_short_is_refused_before_a_model_trains(self):
+        path = self.fasta(any_bases(1, 100_112))
+        words = ["genome.py", "--fasta", str(path), "--out", str(self.folder / "out"), "--weft", "/nowhere/weft"]
+        with mock.patch.object(sys, "argv", words), self.assertRaises(SystemExit) as refused:
+            genomes.main()
+        self.assertEqual(str(refused.exception), f"genome: {path}: every 10th stretch of at most 50,000 bases of a record is held out, so that 10 stretches "
+                                                 "are needed, 450,001 bases where it is one record; found 100,112 bases in 3 stretches; give a longer genome")
+        self.assertFalse((self.folder / "out").exists())
+        records = [any_bases(number, 1500) for number in range(9)]
+        for last, context, part, found in ((1024, "1,024", "held out", "14,524"), (1600, "1,500", "learned from", "15,100")):
+            said = f"{part} must have more bases than the longest context, {context}, and the longest one has {context}; found {found} bases"
+            with self.assertRaisesRegex(SystemExit, said):
+                genomes.checked_parts(self.fasta(*records, any_bases(9, last)), [64, int(context.replace(",", ""))])
+        self.assertEqual([len(part) for part in genomes.checked_parts(self.fasta(*records, any_bases(9, 1025)), [64, 1024])], [1, 9])
+
+    def test_pieces_are_made_before_a_model_trains(self):
+        path, asked = self.fasta(any_bases(1, 450_010), any_bases(2, 2000)), []
+
+        def told(program, *words):
+            asked.append(words[:2])
+            return {"tokens": 1, "seconds": 1, "context": 64, "bits_per_byte": 2.0, "bytes": 1, "evaluation": {}}
+
+        words = ["genome.py", "--fasta", str(path), "--out", str(self.folder / "out"), "--context", "1", "--contexts", "1"]
+        with mock.patch.object(sys, "argv", words), mock.patch.object(genomes.programs, "weft", told), contextlib.redirect_stdout(io.StringIO()):
+            genomes.main()
+        self.assertEqual([each[0] for each in asked], ["data", "data", "tokenizer", "train", "eval", "train"])
+
+    def test_records_are_not_joined(self):
+        """No stretch, and no line to learn from, holds bases of two records; the other strand has the letters for several bases, too."""
+        records = [any_bases(7, 120_000), "ACGTNRYSWKMBDHV" * 20, *(any_bases(number, 300) for number in range(10))]
+        kept, others = genomes.parted(genomes.bases_of(self.fasta(*records)))
+        self.assertEqual((kept, len(others)), ([records[7]], 13))
+        self.assertTrue(all(any(stretch in record for record in records) for stretch in others))
+        held_out = genomes.split(kept, others, self.folder / "out")
+        self.assertEqual([file.read_text() for file in held_out.iterdir()], kept)
+        lines = (self.folder / "out/train.txt").read_text().splitlines()
+        self.assertEqual((len(lines), lines[:13]), (26, others))
+        self.assertEqual(lines[16], "BDHVKMWSRYNACGT" * 20)
+        with self.assertRaisesRegex(SystemExit, "found 0 of 1 pieces"):  # none that begins in one record and ends in the next
+            planted.pieces(genomes.bases_of(self.fasta(*(any_bases(number, 3000) for number in range(3)))), 1, planted.motifs(1), 0)
 
 
 class TablesTest(unittest.TestCase):

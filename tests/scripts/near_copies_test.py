@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""examples/promoters/near_copies.py finds the groups that comparing every pair finds, and compares few pairs."""
+"""examples/promoters/near_copies.py finds the groups that comparing every pair finds, in whatever order, and compares few pairs."""
 import os
 import pathlib
 import random
@@ -25,11 +25,27 @@ def every_pair(sequences):
     for later, bases in enumerate(sequences):
         for first in range(later):
             shared = len(runs[first] & runs[later])
-            enough = shared and shared >= near_copies.SHARE * min(len(runs[later]), len(sequences[first]) - near_copies.LETTERS + 1)
+            enough = shared and 4 * shared >= min(len(runs[later]), len(runs[first]))
             if (enough or sequences[first] == bases) and groups[first] != groups[later]:
                 low, high = sorted((groups[first], groups[later]))
                 groups = [low if group == high else group for group in groups]
     return groups
+
+
+def repetitive_sequences(draw, count):
+    """Of few distinct runs, and a few that hold some of these runs."""
+    found = []
+    for _ in range(count):
+        word, length = any_bases(draw, draw.choice((1, 1, 2, 3))), draw.randrange(10, 90)
+        found.append(draw.choice(("", any_bases(draw, draw.randrange(40)))) + (word * length)[:length] + draw.choice(("", any_bases(draw, draw.randrange(40)))))
+    return found
+
+
+def parts_of(sequences, groups):
+    found = {}
+    for bases, group in zip(sequences, groups):
+        found.setdefault(group, []).append(bases)
+    return sorted(map(sorted, found.values()))
 
 
 def changed(bases, draw, share):
@@ -59,6 +75,27 @@ class NearCopiesTest(unittest.TestCase):
             self.assertEqual(groups, every_pair(sequences), seed)
             alone += len(set(groups))
         self.assertTrue(400 < alone < 2000, alone)  # of 2,400: neither all alone nor all one
+
+    def test_the_order_does_not_matter(self):
+        alone = 0
+        for seed in range(40):
+            draw = random.Random(seed)
+            sequences = [*repetitive_sequences(draw, 25), *hard_sequences(draw, 10)]
+            groups = near_copies.near_copies(sequences)
+            self.assertEqual(groups, every_pair(sequences), seed)
+            alone += len(set(groups))
+            shuffled = draw.sample(sequences, len(sequences))
+            self.assertEqual(parts_of(shuffled, near_copies.near_copies(shuffled)), parts_of(sequences, groups), seed)
+        self.assertTrue(250 < alone < 1150, alone)  # of 1,400
+
+    def test_few_runs_in_many(self):
+        """All runs of the one that has fewer are in the other; a run counts once."""
+        draw = random.Random(6)
+        for pair in (["A" * 20, "A" * 30 + "C" * 5], ["AC" * 40, "AC" * 25 + any_bases(draw, 30)], ["A" * 16, any_bases(draw, 200) + "A" * 16]):
+            self.assertEqual(near_copies.near_copies(pair), [0, 0])
+            self.assertEqual(near_copies.near_copies(pair[::-1]), [0, 0])
+        pair = ["A" * 60 + any_bases(draw, 60), "A" * 60 + any_bases(draw, 60)]  # 45 places in common, and one run of 61
+        self.assertEqual(near_copies.near_copies(pair), [0, 1])
 
     def test_a_share_by_hand(self):
         """100 letters are 85 runs: of 37 letters that two share 22 runs are shared, a quarter; of 36 there are 21."""

@@ -55,6 +55,12 @@ class ScalingTest(unittest.TestCase):
             fits.parametric([(1, 1, 1), (1, 0, 1)])
         with self.assertRaisesRegex(ValueError, "found 3 runs"):
             fits.parametric([(1, 1, 1)] * 3)
+        for loss in (lambda number: 2.5, lambda number: 2.5 * (1 + 1e-15 * number)):  # the same, and the same but for rounding
+            same = [(size, tokens, loss(number)) for number, (size, tokens, _) in enumerate(grid())]
+            with self.assertRaisesRegex(ValueError, "need losses that differ, found 2.5 in all 30 runs"):
+                fits.parametric(same)
+        with self.assertRaisesRegex(ValueError, "need losses that differ"):
+            fits.bootstrap(same)
         with self.assertRaisesRegex(ValueError, "no lowest point"):
             fits.lowest([(1e6, 1e6, 3.0), (2e6, 5e5, 2.0), (4e6, 2e5, 1.5), (8e6, 1e5, 0.2)])
         for runs in ([(1e6, 8e6, 3.0), (2e6, 4e6, 2.0), (4e6, 2e6, 1.4), (8e6, 1e6, 1.1)], [(1e6, 1e6, 3.0), (1e6, 2e6, 2.0), (4e6, 1e6, 2.5)]):
