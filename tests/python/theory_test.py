@@ -149,7 +149,8 @@ class TuringTest(TheoryTest):
 
     def test_words_and_rows_that_are_none_are_refused(self):
         for word, said in (([1, 3, 2], r"word \[1, 3, 2\], place 2: the symbol must be 0 to 2, found 3"),
-                           ([-1], "place 1: the symbol must be 0 to 2, found -1"), (["1"], "the symbol must be 0 to 2, found '1'"), ([1] * 14, "tape of 18 cells has at most 13 symbols, found 14: .* than 16")):
+                           ([-1], "place 1: the symbol must be 0 to 2, found -1"), (["1"], "the symbol must be 0 to 2, found '1'"),
+                           ([1] * 14, "tape of 18 cells has at most 13 symbols, found 14: .* than 16")):
             with self.assertRaisesRegex(ValueError, f"^machine 'swaps neighbours'.*{said}"):
                 turing.run(machines.REVERSE_PAIRS, [[1, 2], word], 3, 16)
         for back in (15, 4, 0, -16, 16.0):
