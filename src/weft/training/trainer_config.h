@@ -163,8 +163,7 @@ void TrainerConfig::habit_fields(Visitor&& visit) {
           0, 4096));
   visit(Field{"device", &C::device,
               "where the model learns: cpu, cuda (the first GPU, or that of LOCAL_RANK) or cuda:N"});
-  visit(Field{"tf32", &C::tf32,
-              "a GPU multiplies float32 with 11 bits of each factor, on tensor cores"});
+  visit(Field{"tf32", &C::tf32, "a GPU multiplies float32 with 11 bits of each factor, on tensor cores"});
   visit(Field{
       "processes", &C::processes,
       "number of processes whose batches make one step, each with gradient_accumulation batches; 0 for as many as "
