@@ -70,11 +70,7 @@ void use_threads(const TrainerConfig& config) {
 
 // Before the optimiser holds a parameter.
 void use_device(const TrainerConfig& config, Task& task) {
-  const c10::Device device = attention::usable_device(config.device);
-  if (config.tf32) {
-    attention::multiply_as_tf32(device);
-  }
-  task.move_to(device);
+  task.move_to(attention::usable_device(config.device, config.tf32));
 }
 
 // Before anything is written or computed. `more` is what a resumed run must have in common besides.

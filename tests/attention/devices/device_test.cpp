@@ -52,6 +52,14 @@ TEST(Device, Tf32IsForGpus) {
   EXPECT_TRUE(context.allowTF32CuBLAS());
   EXPECT_TRUE(context.allowTF32CuDNN());
   context.setAllowTF32CuBLAS(false);
+  context.setAllowTF32CuDNN(false);
+  const DevicesAreGiven given;
+  EXPECT_EQ(usable_device("cuda:0", false), c10::Device(c10::kCUDA, 0));
+  EXPECT_FALSE(context.allowTF32CuBLAS());
+  EXPECT_EQ(usable_device("cuda:0", true), c10::Device(c10::kCUDA, 0));
+  EXPECT_TRUE(context.allowTF32CuBLAS() && context.allowTF32CuDNN());
+  test::expect_error(ErrorKind::kArgument, {"device is cpu"}, [] { usable_device("cpu", true); });
+  context.setAllowTF32CuBLAS(false);
   context.setAllowTF32CuDNN(before);
 }
 

@@ -155,6 +155,15 @@ void multiply_as_tf32(c10::Device device) {
   at::globalContext().setAllowTF32CuDNN(true);
 }
 
+// The CUDA half is open first: opening it sets the products of convolutions, too.
+c10::Device usable_device(std::string_view name, bool tf32) {
+  const c10::Device device = usable_device(name);
+  if (tf32) {
+    multiply_as_tf32(device);
+  }
+  return device;
+}
+
 c10::Device opening_device() noexcept {
   if (of_this_thread) {
     return *of_this_thread;

@@ -27,6 +27,9 @@ void check_driver(const CudaDriver& driver, c10::Device device, int needed);
 /// process; without it their products are exact to float32. Errors: kArgument where `device` is no GPU.
 void multiply_as_tf32(c10::Device device);
 
+/// usable_device(), which multiplies as TF32 from then on where `tf32` says so. Errors: those of both.
+c10::Device usable_device(std::string_view name, bool tf32);
+
 /// Opens libtorch_cuda.so, which lies in `folder` beside libtorch_cpu.so, or does nothing where it is open already.
 /// Errors: kUnsupported where it is not there or lacks a library.
 void open_cuda_half(const std::string& folder);

@@ -49,12 +49,7 @@ auto with_usage_errors(const Work& work) {
 }
 
 void use_device(const std::string& name, bool tf32) {
-  with_usage_errors([&] {
-    if (tf32) {
-      attention::multiply_as_tf32(attention::parse_device(name));
-    }
-    attention::open_models_on(attention::usable_device(name));
-  });
+  with_usage_errors([&] { attention::open_models_on(attention::usable_device(name, tf32)); });
 }
 
 std::string describe_device(const std::string& name) {

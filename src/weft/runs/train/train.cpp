@@ -226,11 +226,8 @@ void check_device(const TrainRequest& request) {
   const std::optional<Json> found = is_resumed(request.training) ? report::run_json(request.out) : std::nullopt;
   Json settings = found ? found->at("config") : Json::object();
   settings.update(request.fields);
-  const std::string device = formats::value_or(settings, "device", "weft train", std::string("cpu"));
-  if (formats::value_or(settings, "tf32", "weft train", false)) {
-    attention::multiply_as_tf32(attention::parse_device(device));
-  }
-  attention::usable_device(device);
+  attention::usable_device(formats::value_or(settings, "device", "weft train", std::string("cpu")),
+                           formats::value_or(settings, "tf32", "weft train", false));
 }
 
 }  // namespace
