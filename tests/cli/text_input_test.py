@@ -207,6 +207,10 @@ class RecordsTest(EncoderCase):
         texts = results("classify", model, "--file", table, "--no-header", "--text-field", "4")
         alone = results("classify", model, "The loom weaves.", "Loom the weaves.")
         self.assertEqual([one["result"] for one in texts], [one["result"] for one in alone])
+        reader = self.model("question-answering")
+        asked = results("answer", reader, "--file", table, "--no-header", "--question-field", "1", "--text-field", "4")
+        alone = [results("answer", reader, "--question", question, text) for question, text in (("gj04", "The loom weaves."), ("bc01", "Loom the weaves."))]
+        self.assertEqual([one["result"] for one in asked], [one["result"] for (one,) in alone])
 
     def test_json_lines_say_where_a_result_comes_from(self):
         lines = self.write("in.jsonl", '{"id": {"n": 1}, "text": "the [MASK]"}\n{"text": "we [MASK]", "é": null}\n')

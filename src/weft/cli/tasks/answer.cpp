@@ -304,6 +304,7 @@ void add_answer(CLI::App& parent) {
   app.add_option("--text-field", command->reading.text_field,
                  "with --question-field: column or JSON field of the document (default context)")
       ->option_text("NAME");
+  add_header_flag(app, command->reading);
   app.add_option("--format", command->reading.format,
                  "with --question-field: format of the file; auto goes by what stands in it, then by its name (default "
                  "auto)")

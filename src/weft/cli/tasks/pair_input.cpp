@@ -3,6 +3,7 @@
 #include "weft/cli/tasks/pair_input.h"
 
 #include "weft/cli/front/field_flags.h"
+#include "weft/cli/tasks/text_input.h"
 
 namespace weft::cli {
 void add_pair_arguments(CLI::App& app, PairSource& flags) {
@@ -25,6 +26,7 @@ void add_pair_arguments(CLI::App& app, PairSource& flags) {
       ->option_text("NAME");
   app.add_option("--target-field", flags.reading.pair_field, "column or JSON field of its translation (default target)")
       ->option_text("NAME");
+  add_header_flag(app, flags.reading);
 }
 
 }  // namespace weft::cli

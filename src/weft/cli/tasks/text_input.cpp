@@ -7,6 +7,11 @@
 #include "weft/readers/input/input_texts.h"
 
 namespace weft::cli {
+void add_header_flag(CLI::App& app, readers::InputTextOptions& reading) {
+  app.add_flag("--header,!--no-header", reading.header,
+               "the first row of a table names its columns; otherwise they are 1, 2, ... (default on)");
+}
+
 void add_text_arguments(CLI::App& app, TextSource& source, bool with_pairs) {
   app.add_option("TEXT", source.texts, "texts; without any, Weft reads --file or standard input (also as -)");
   app.add_option("--file", source.file, "file of texts, plain or gzip; - is standard input")->option_text("FILE");
@@ -19,8 +24,7 @@ void add_text_arguments(CLI::App& app, TextSource& source, bool with_pairs) {
   app.add_option("--text-field", source.reading.text_field,
                  "column or JSON field of the text; without it text, sentence, sequence, review or content")
       ->option_text("NAME");
-  app.add_flag("--header,!--no-header", source.reading.header,
-               "the first row of a table names its columns; otherwise they are 1, 2, ... (default on)");
+  add_header_flag(app, source.reading);
   if (with_pairs) {
     app.add_flag("--pairs", source.reading.pairs,
                  "each line has two texts with a tab between them, each record those of --text-field and --pair-field");

@@ -18,6 +18,9 @@ using tasks::check_source;
 using tasks::DocumentReader;
 using tasks::TextSource;
 
+/// Adds --header and --no-header.
+void add_header_flag(CLI::App& app, readers::InputTextOptions& reading);
+
 /// Adds the arguments TEXT..., --file with --format and --text-field, and --pairs with --pair-field where a task knows
 /// what to do with two texts.
 void add_text_arguments(CLI::App& app, TextSource& source, bool with_pairs);

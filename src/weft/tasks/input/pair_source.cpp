@@ -62,11 +62,11 @@ void check_pairs(const PairSource& flags) {
     throw UsageError("only one of the files can be standard input");
   }
   const readers::InputTextOptions& reading = flags.reading;
-  const bool is_usual =
-      reading.format == "auto" && reading.text_field == kSource.front() && reading.pair_field == kTarget.front();
+  const bool is_usual = reading.format == "auto" && reading.text_field == kSource.front() &&
+                        reading.pair_field == kTarget.front() && reading.header;
   if (flags.file.empty() && !is_usual) {
-    throw UsageError(concat(option("format"), ", ", option("source_field"), " and ", option("target_field"),
-                            " are for the records of ", option("file")));
+    throw UsageError(concat(option("format"), ", ", option("source_field"), ", ", option("target_field"), " and ",
+                            option("no_header"), " are for the records of ", option("file")));
   }
 }
 
