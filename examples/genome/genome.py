@@ -18,8 +18,7 @@ import sys
 sys.path[:0] = [str(pathlib.Path(__file__).resolve().parents[2] / part) for part in ("bench", "examples/promoters")]
 
 import programs  # noqa: E402
-import sequences  # noqa: E402
-from sequences import COMPLEMENT  # noqa: E402
+from sequences import COMPLEMENT, read  # noqa: E402
 
 STRETCH = 50_000
 HELD_OUT_OF = 10
@@ -44,7 +43,7 @@ def options():
 
 def bases_of(path):
     """The bases of a FASTA file, a line for each record. SystemExit where it cannot be read, or has another letter than IUPAC's."""
-    return "\n".join(sequences.read(path, "genome", plain=False))
+    return "\n".join(read(path, "genome", plain=False))
 
 
 def parted(bases):

@@ -6,7 +6,7 @@ import collections
 import random
 import re
 
-from shared_words import COMMON, words_of
+from shared_words import COMMON, words_with_places
 
 SHORTEST, NEAR, MOST_WORDS = 6, 14, 4  # words of a sentence; words of it on each side of the answer; words of an answer
 KEPT, MOVED = (0.4, 0.8), 3  # the share of words that stay; how many places a word moves
@@ -53,7 +53,7 @@ def cloze_of(name, text, draw):
     if not sentences:
         return None
     begin, end = draw.choice(sentences)
-    words = [(begin + place, word) for place, word in words_of(text[begin:end])]
+    words = [(begin + place, word) for place, word in words_with_places(text[begin:end])]
     places = answer_in(words, draw) if len(words) >= SHORTEST else None
     if places is None:
         return None

@@ -85,6 +85,12 @@ def squad_json(rows):
     return json.dumps({"version": "1.1", "data": [{"title": "stretches", "paragraphs": paragraphs}]}, ensure_ascii=False)
 
 
+def clozes_json(passages, count, seed):
+    """So many questions that are made of sentences of the passages, {name: text}, each over its passage."""
+    return squad_json((str(number), one.question, passages[one.passage], [{"text": one.answer, "answer_start": one.begin}])
+                      for number, one in enumerate(clozes(passages, count, seed)))
+
+
 def stretches_json(rows):
     return squad_json((each.id, each.question, text, answers) for each, text, answers in rows)
 
@@ -117,8 +123,7 @@ def cloze_file(world, tokens, count, seed):
             text, letters = draw.choice(sources), draw.randint(SHORTEST, most)
             begin = draw.randint(0, max(0, len(text) - letters))
             stretches[number] = text[begin:begin + letters]
-        return squad_json((str(place), one.question, stretches[one.passage], [{"text": one.answer, "answer_start": one.begin}])
-                          for place, one in enumerate(clozes(stretches, count, seed)))
+        return clozes_json(stretches, count, seed)
     return world.written(world.folder / "data" / f"clozes-{tokens}-{seed}.json", drawn)
 
 

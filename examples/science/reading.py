@@ -40,6 +40,6 @@ def small_reader(world, texts, context, seed, *shape):
     a token sees those around it and the question, which sees all."""
     text = world.written(world.folder / "texts.txt", lambda: text_lines(texts))
     tokenizer = world.made(world.folder / "tokenizer", "tokenizer", "train", text, "--vocabulary-size", 4096)
-    return world.made(world.folder / f"model-{seed}", "init", "--family", "modernbert", "--tokenizer", tokenizer, "--num-hidden-layers", 2, "--hidden-size", 128,
-                      "--num-attention-heads", 4, "--intermediate-size", 256, "--max-position-embeddings", context, "--attention",
+    return world.made(world.folder / f"model-{seed}", "init", "--family", "modernbert", "--tokenizer", tokenizer, "--num-hidden-layers", 2,
+                      "--hidden-size", 128, "--num-attention-heads", 4, "--intermediate-size", 256, "--max-position-embeddings", context, "--attention",
                       "window(32) | global(input)", *shape, "--seed", seed)

@@ -13,8 +13,8 @@ COMMON = frozenset("""a about after all also an and any are as at be been before
     there these they this those to under until was we were what when where which while who whom whose why will with would you""".split())
 
 
-def words_of(text):
-    """[(begin, word)]"""
+def words_with_places(text):
+    """[(begin, word)], with what a hyphen or an apostrophe joins as one."""
     return [(found.start(), found.group()) for found in re.finditer(r"\w[\w'’-]*", text)]
 
 
@@ -28,15 +28,17 @@ class Marked:
 
     def __init__(self, question, text):
         text = text.replace(SIGN, OTHER)
-        asked = {stem(word) for _, word in words_of(question) if word.lower() not in COMMON}
-        self._begins = [begin for begin, word in words_of(text) if stem(word) in asked]
+        asked = {stem(word) for _, word in words_with_places(question) if word.lower() not in COMMON}
+        self._begins = [begin for begin, word in words_with_places(text) if stem(word) in asked]
         cuts = [0, *self._begins, len(text)]
         self.text = MARK.join(text[begin:end] for begin, end in zip(cuts, cuts[1:]))
 
     def answer(self, begin, text):
         """An answer of the text as SQuAD has it, where it stands now: a mark in front of it is not its own."""
-        moved = [begin + len(MARK) * bisect.bisect_right(self._begins, begin), begin + len(text) + len(MARK) * bisect.bisect_left(self._begins, begin + len(text))]
-        return {"text": self.text[moved[0]:moved[1]], "answer_start": moved[0]}
+        end = begin + len(text)
+        first = begin + len(MARK) * bisect.bisect_right(self._begins, begin)
+        last = end + len(MARK) * bisect.bisect_left(self._begins, end)
+        return {"text": self.text[first:last], "answer_start": first}
 
 
 def unmarked(text):

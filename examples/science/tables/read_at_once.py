@@ -11,9 +11,8 @@ import collections
 import json
 import random
 
-from cloze import clozes
 from lines import json_lines
-from long_answers import nearest_sentence
+from long_answers import clozes_json, nearest_sentence, squad_json
 from reading import Words, beside_best, small_reader
 from shared_words import Marked, unmarked
 
@@ -69,16 +68,6 @@ def collection(world):
     return passages, learned, scored
 
 
-def squad_json(rows):
-    """[(question, text, answers)] with marks, as SQuAD's JSON."""
-    paragraphs = []
-    for number, (question, text, answers) in enumerate(rows):
-        marked = Marked(question, text)
-        found = [marked.answer(begin, answer) for begin, answer in answers]
-        paragraphs.append({"context": marked.text, "qas": [{"id": str(number), "question": question, "answers": found}]})
-    return json.dumps({"version": "1.1", "data": [{"title": "marked", "paragraphs": paragraphs}]}, ensure_ascii=False)
-
-
 def text_of(passages, names):
     return BETWEEN.join(passages[name] for name in names)
 
@@ -86,7 +75,7 @@ def text_of(passages, names):
 def cloze_data(passages, learned, seed):
     """Questions that are made of the passages of articles that are learned from."""
     own = {name: passages[name] for name in dict.fromkeys(asked.passage[0] for asked in learned)}
-    return squad_json((one.question, passages[one.passage], [(one.begin, one.answer)]) for one in clozes(own, CLOZES, seed))
+    return clozes_json(own, CLOZES, seed)
 
 
 def training_data(passages, learned, seed):
@@ -97,7 +86,8 @@ def training_data(passages, learned, seed):
         generator.shuffle(found)
         if gold in found and passages[gold].startswith(asked.answers[0], place):
             begin = sum(len(passages[name]) + len(BETWEEN) for name in found[:found.index(gold)])
-            rows.append((asked.question, text_of(passages, found), [(begin + place, asked.answers[0])]))
+            answer = {"text": asked.answers[0], "answer_start": begin + place}
+            rows.append((str(len(rows)), asked.question, text_of(passages, found), [answer]))
     return squad_json(rows)
 
 

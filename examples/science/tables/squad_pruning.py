@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Questions over stretches of 1,024 to 4,096 tokens with nine tenths of the attention pruned, as Rugina et al. (2020) have SQuAD, in the small.
 
-An encoder of 3 x 128 with rotary positions learns questions that are made of sentences, then real ones, over stretches of up to 1,024 tokens. From there each row goes on for as many
-steps, over stretches of its length: with full attention, with the tenth of the blocks of 32 x 32 that a profile of the full row finds, and with the two
-controls, a window of as much predicted time and as many random blocks. Time and memory are in table pruning_cost, because they need no weights that
-learned, and a machine that does nothing else. The floor is the sentence of the stretch that shares most words with the question: a reader that does not
+An encoder of 3 x 128 with rotary positions learns questions that are made of sentences, then real ones, over stretches of up to 1,024 tokens. From there
+each row goes on for as many steps, over stretches of its length: with full attention, with the tenth of the blocks of 32 x 32 that a profile of the full
+row finds, and with the two controls, a window of as much predicted time and as many random blocks. Time and memory are in table pruning_cost, because
+they need no weights that learned, and a machine that does nothing else. The floor is the sentence of the stretch that shares most words with the question: a reader that does not
 clear it ranks nothing. Dense attention of another program has the F1 of the full row: it is the same function.
 """
 import json

@@ -78,9 +78,7 @@ class RecordReading {
   }
 
   void read_table(const LabelledFile& file, const std::string& format) {
-    readers::TableOptions table = readers::TableOptions::of("table." + format);
-    table.header = settings_.header;
-    readers::TableReader reader(file.path, table, options_);
+    readers::TableReader reader(file.path, readers::TableOptions::of_format(format, settings_.header), options_);
     std::optional<TableColumns> columns;
     read_all(reader, [&](const readers::TableRow& row, TextRecord& record) {
       if (!columns) {

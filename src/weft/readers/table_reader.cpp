@@ -16,6 +16,12 @@ TableOptions TableOptions::of(const std::filesystem::path& path) {
   return {tabs ? '\t' : ',', !tabs, true};
 }
 
+TableOptions TableOptions::of_format(const std::string& format, bool header) {
+  TableOptions table = of("table." + format);
+  table.header = header;
+  return table;
+}
+
 TableReader::TableReader(const std::filesystem::path& path, const TableOptions& table, const ReadOptions& options)
     : TableReader(ByteSource(path), table, options) {}
 

@@ -22,6 +22,8 @@ struct TableOptions {
 
   /// Tabs without quotes for names that end in .tsv or .tab (before .gz, in any case), else commas with quotes.
   static TableOptions of(const std::filesystem::path& path);
+  /// The form of the format "csv" or "tsv".
+  static TableOptions of_format(const std::string& format, bool header);
 };
 
 /// As many fields as the table has columns, and the line that the row begins in.

@@ -103,8 +103,7 @@ class AlignedFiles {
 
 Next open_table(const fs::path& file, const std::string& format, const PairConfig& config,
                 const readers::ReadOptions& options) {
-  readers::TableOptions table = readers::TableOptions::of("table." + format);
-  table.header = config.header;
+  const readers::TableOptions table = readers::TableOptions::of_format(format, config.header);
   auto reader = std::make_shared<readers::TableReader>(file, table, options);
   auto row = std::make_shared<readers::TableRow>();
   return [=](TextPair& pair) {

@@ -204,9 +204,7 @@ class GroupReading {
   }
 
   void read_table(const fs::path& file, const std::string& format) {
-    readers::TableOptions table = readers::TableOptions::of("table." + format);
-    table.header = settings_.header;
-    readers::TableReader reader(file, table, options_);
+    readers::TableReader reader(file, readers::TableOptions::of_format(format, settings_.header), options_);
     std::optional<GroupFields> fields;  // the same for all rows, and no row's fault
     const auto visit = [&](const readers::TableRow& row) {
       Json object = Json::object();

@@ -29,6 +29,17 @@ Symbols numbered(SymbolTable& table, const std::vector<std::string>& words) {
   return table.number(views);
 }
 
+// ROUGE-1 and ROUGE-2 of a reference and a summary.
+std::array<RougeFigure, 2> figures_of_grams(const std::array<Symbols, 2>& texts) {
+  const std::vector<std::vector<GramCounts>> grams = count_grams(texts, 2);
+  std::array<RougeFigure, 2> figures;
+  for (std::size_t order = 0; order < 2; ++order) {
+    const std::vector<GramCounts>& counts = grams[order];
+    figures[order] = figure_of(common_grams(counts[0], counts[1]), counts[0].total, counts[1].total);
+  }
+  return figures;
+}
+
 // Sentences of a text: its lines. Their words live as long as this does.
 struct Sentences {
   std::vector<std::vector<std::string>> words;
@@ -142,14 +153,7 @@ std::vector<std::string> rouge_words(std::string_view text, bool stemmer) {
 
 std::array<RougeFigure, 2> rouge_n(const std::vector<std::string>& reference, const std::vector<std::string>& summary) {
   SymbolTable table;
-  const std::array<Symbols, 2> texts = {numbered(table, reference), numbered(table, summary)};
-  const std::vector<std::vector<GramCounts>> grams = count_grams(texts, 2);
-  std::array<RougeFigure, 2> score;
-  for (std::size_t order = 0; order < 2; ++order) {
-    const std::vector<GramCounts>& counts = grams[order];
-    score[order] = figure_of(common_grams(counts[0], counts[1]), counts[0].total, counts[1].total);
-  }
-  return score;
+  return figures_of_grams({numbered(table, reference), numbered(table, summary)});
 }
 
 RougeScore rouge(std::string_view reference, std::string_view summary, bool stemmer) {
@@ -158,7 +162,7 @@ RougeScore rouge(std::string_view reference, std::string_view summary, bool stem
   SymbolTable table;
   const std::array<Symbols, 2> texts = {numbered(table, reference_words), numbered(table, summary_words)};
   RougeScore score;
-  std::ranges::copy(rouge_n(reference_words, summary_words), score.begin());
+  std::ranges::copy(figures_of_grams(texts), score.begin());
   score[2] = figure_of(common_subsequence_length(texts[0], texts[1]), std::ssize(texts[0]), std::ssize(texts[1]));
   score[3] = summary_level(reference, summary, stemmer);
   return score;

@@ -54,9 +54,7 @@ std::vector<std::string> columns_of(const std::filesystem::path& file, const std
   constexpr std::size_t kMostColumns = 256;
   constexpr int kObjects = 1000;
   if (format == "csv" || format == "tsv") {
-    TableOptions table = TableOptions::of("table." + format);
-    table.header = header;
-    TableReader reader(file, table, {.skip_malformed = true});
+    TableReader reader(file, TableOptions::of_format(format, header), {.skip_malformed = true});
     if (TableRow row; !header) {
       reader.next(row);
     }

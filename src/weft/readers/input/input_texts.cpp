@@ -276,12 +276,10 @@ std::size_t column_of(const TableReader& reader, const std::string& name, const 
 
 Next table_of(ByteSource bytes, const std::string& format, const InputTextOptions& options) {
   const std::string name = bytes.name();
-  TableOptions table = TableOptions::of("table." + format);
-  table.header = options.header;
-  auto reader = std::make_shared<TableReader>(std::move(bytes), table);
+  auto reader = std::make_shared<TableReader>(std::move(bytes), TableOptions::of_format(format, options.header));
   // Columns without names are known once a row was read.
   auto held = std::make_shared<std::optional<TableRow>>();
-  if (TableRow row; !table.header && reader->next(row)) {
+  if (TableRow row; !options.header && reader->next(row)) {
     *held = std::move(row);
   }
   const std::vector<std::string>& columns = reader->columns();

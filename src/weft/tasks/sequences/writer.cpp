@@ -70,7 +70,7 @@ std::vector<Writing> write_all(Writer& writer, const WritingRequest& request, co
     rows.reserve(batch.size());
     for (const std::size_t source : batch) {
       rows.push_back(sources[source]);
-      numbers.push_back(request.numbers.empty() ? static_cast<std::int64_t>(source) : request.numbers[source]);
+      numbers.push_back(request.numbers[source]);
       done += lengths[source];
     }
     WritingRequest part{.sources = rows, .numbers = numbers, .language = request.language};

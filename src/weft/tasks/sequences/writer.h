@@ -49,8 +49,8 @@ constexpr std::int64_t draw_number(std::int64_t place_of_document, std::size_t p
 /// What is to be written in one call.
 struct WritingRequest {
   std::span<const Ids> sources;
-  std::span<const std::int64_t> numbers = {};  ///< of the sources, which name what is drawn; empty: their places
-  OnSettled on_settled = {};                   ///< not every writer calls it
+  std::span<const std::int64_t> numbers;  ///< of the sources, which name what is drawn: draw_number()
+  OnSettled on_settled = {};              ///< not every writer calls it
   TargetLanguage language = {};
 };
 

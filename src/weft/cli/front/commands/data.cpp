@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `weft data check`: a data set read to its end before anything trains on it. `weft data genome`: sequences as the
-// documents of BigBird's figure 7.
+// `weft data check`: a data set read to its end before anything trains on it.
 #include <algorithm>
 #include <array>
 #include <filesystem>
@@ -14,22 +13,20 @@
 
 #include "weft/cli/front/commands/table.h"
 #include "weft/cli/front/data/found.h"
+#include "weft/cli/front/data/genome.h"
 #include "weft/cli/front/data/noise.h"
 #include "weft/cli/front/data/trees.h"
 #include "weft/cli/front/failure.h"
 #include "weft/cli/front/field_flags.h"
 #include "weft/cli/front/help.h"
 #include "weft/cli/front/output.h"
-#include "weft/core/files.h"
 #include "weft/core/joined.h"
-#include "weft/core/log.h"
 #include "weft/core/quote.h"
 #include "weft/core/work/watched_progress.h"
 #include "weft/readers/byte_source.h"
 #include "weft/readers/conll_reader.h"
 #include "weft/readers/fasta_reader.h"
 #include "weft/readers/file_list.h"
-#include "weft/readers/genome_documents.h"
 #include "weft/readers/input/columns.h"
 #include "weft/readers/input/file_kind.h"
 #include "weft/readers/input/group_columns.h"
@@ -54,10 +51,6 @@ using readers::ReadReport;
 constexpr std::string_view kCheckExamples =
     "  weft data check train.jsonl held-out.csv\n"
     "  weft data check squad/dev-v2.0.json --format squad --on-error skip --json";
-constexpr std::string_view kGenomeExamples =
-    "  weft data genome genome.fa.gz --out documents.txt\n"
-    "  weft tokenizer train documents.txt --dna --vocabulary-size 32000 --out dna";
-
 struct CheckConfig {
   std::string format = "auto";
   bool header = true;
@@ -73,24 +66,6 @@ struct CheckConfig {
     visit(Field{"on_error", &C::on_error,
                 "what to do with malformed records, and files that hold no text: end with an error, or only count them"}
               .one_of({"fail", "skip"}));
-  }
-};
-
-struct GenomeConfig {
-  std::string out;
-  std::int64_t copies = 10;
-  std::int64_t seed = 0;
-  std::string on_error = "fail";
-
-  template <typename Visitor>
-  static void fields(Visitor&& visit) {
-    using C = GenomeConfig;
-    visit(Field{"out", &C::out, "text file to write, with one sentence a line and an empty line after each document"});
-    visit(
-        Field{"copies", &C::copies, "how often each sequence is cut, each time at different places"}.range(1, 1 << 20));
-    visit(Field{"seed", &C::seed, "random seed of the places"}.at_least(0));
-    visit(Field{"on_error", &C::on_error, "what to do with a malformed record; skip counts it and goes on"}.one_of(
-        {"fail", "skip"}));
   }
 };
 
@@ -118,13 +93,6 @@ ReadReport count_trivia(const std::filesystem::path& file, const ReadOptions& op
   return reader.report();
 }
 
-ReadReport count_table(const std::string& format, bool header, const std::filesystem::path& file,
-                       const ReadOptions& options) {
-  readers::TableOptions table = readers::TableOptions::of("table." + format);
-  table.header = header;
-  return count<readers::TableReader>(file, options, table);
-}
-
 ReadReport count_records(const std::string& format, bool header, const std::filesystem::path& file,
                          const ReadOptions& options) {
   if (format == "jsonl") {
@@ -134,7 +102,7 @@ ReadReport count_records(const std::string& format, bool header, const std::file
     return count<readers::JsonDocumentReader>(file, options);
   }
   if (format == "csv" || format == "tsv") {
-    return count_table(format, header, file, options);
+    return count<readers::TableReader>(file, options, readers::TableOptions::of_format(format, header));
   }
   if (format == "conll") {
     return count<readers::ConllReader>(file, options, readers::ConllOptions{});
@@ -334,75 +302,6 @@ void check_data(const DataOptions& options) {
   require_found(all, options.paths, "record");
 }
 
-// Letters that are no base of DNA and not N: proteins, RNA, codes of several bases.
-struct OtherLetters {
-  std::int64_t count = 0;
-  std::int64_t all = 0;
-  char first = 0;
-
-  void look_at(std::string_view sequence) {
-    constexpr std::string_view kBases = "ACGTNacgtn";
-    all += std::ssize(sequence);
-    for (const char letter : sequence) {
-      if (kBases.find(letter) == std::string_view::npos) {
-        first = count++ == 0 ? letter : first;
-      }
-    }
-  }
-};
-
-void print_genome(const Json& found, bool json) {
-  if (json) {
-    print_json(found);
-    return;
-  }
-  Rows rows;
-  for (const auto& [name, value] : found.items()) {
-    rows.emplace_back(name == "gaps" ? "letters of gaps left out" : name, digits(value.get<std::int64_t>()));
-  }
-  std::cout << name_table(rows);
-}
-
-void write_genome_documents(const DataOptions& options) {
-  GenomeConfig config;
-  formats::update_from_json(config, options.given, "weft data genome");
-  if (config.out.empty()) {
-    throw UsageError("weft data genome needs --out FILE");
-  }
-  const std::vector<std::filesystem::path> files = readers::list_files(options.paths);
-  AtomicFile out(config.out);
-  readers::GenomeDocumentOptions cut;
-  cut.copies = config.copies;
-  cut.seed = static_cast<std::uint64_t>(config.seed);
-  std::optional<BusyBar> bar("cutting sequences");
-  std::int64_t documents = 0;
-  std::int64_t sequences = 0;
-  std::int64_t gaps = 0;
-  OtherLetters others;
-  const ReadReport report = readers::for_each_record(
-      files,
-      [&](const std::filesystem::path& file) {
-        return std::make_unique<readers::FastaReader>(file, ReadOptions{.skip_malformed = config.on_error == "skip"});
-      },
-      [&](const readers::FastaRecord& record) {
-        others.look_at(record.sequence);
-        gaps += readers::cut_genome(record.sequence, sequences++, cut, [&](const std::string& document) {
-          out.write(document + "\n");
-          ++documents;
-        });
-      });
-  require_found(report.records + report.skipped, options.paths, "sequence");
-  out.commit();
-  bar.reset();
-  if (others.count > 0) {
-    log_warning(digits(others.count), " of ", digits(others.all),
-                " letters are none of A, C, G, T and N (the first: ", quote(std::string(1, others.first)),
-                "); they stay as they are");
-  }
-  print_genome({{"documents", documents}, {"sequences", report.records}, {"skipped", report.skipped}, {"gaps", gaps}},
-               options.json);
-}
-
 }  // namespace
 
 void add_data(CLI::App& parent) {
@@ -415,13 +314,7 @@ void add_data(CLI::App& parent) {
   add_fields<CheckConfig>(checked, {.title = "Options"}, check->given);
   add_json_flag(checked, check->json);
   checked.callback([check] { check_data(*check); });
-  auto genome = std::make_shared<DataOptions>();
-  CLI::App& cut = add_command(group, "genome", "cut sequences into documents for masked language modelling",
-                              std::string(kGenomeExamples));
-  cut.add_option("PATHS", genome->paths, "FASTA files and folders, plain or gzip")->required();
-  add_fields<GenomeConfig>(cut, {.title = "Options"}, genome->given);
-  add_json_flag(cut, genome->json);
-  cut.callback([genome] { write_genome_documents(*genome); });
+  add_data_genome(group);
   add_data_trees(group);
   add_data_noise(group);
 }
