@@ -10,16 +10,14 @@
 
 namespace weft::kernels::cuda {
 
-/// How far scores may rise over what is subtracted from them, in base 2, before sums are scaled anew. Weights reach
-/// 256, which all formats have. Only without terms; with them what is subtracted is the greatest score.
-inline constexpr float kSlack = 8;
-
 /// Of the bits of a block: a word a row.
 inline constexpr int kBitsBytes = kSliceRows * 8;
 
 /// A thread's two rows.
 struct RowState {
-  float maximum[2];  ///< what is subtracted from scores; in base 2 where there are no terms
+  /// The greatest score yet, which is subtracted from scores; in base 2 where there are no terms. It is raised
+  /// whenever it can be: the largest weights of a row are then about 1, and the largest of all is not rounded.
+  float maximum[2];
   float sum[2];
   std::uint32_t seen[2];  ///< with terms; not zero: the row has an edge. Without terms its sum tells
   float trace;            ///< not finite where a score was not: the block runs again, carefully
@@ -140,7 +138,7 @@ class ForwardRows {
         if constexpr (kHasTerms) {
           raise_maximum(thread, row, maximum_[row][thread]);
         } else {
-          raise_lazily(thread, row, maximum_[row][thread] * scale_);
+          raise_scaled_maximum(thread, row, maximum_[row][thread] * scale_);
         }
       });
       float odd[2] = {0, 0};  // of odd columns: sums in two chains
@@ -257,12 +255,12 @@ class ForwardRows {
     });
   }
 
-  /// Without terms: only where scores rise far, which seldom is after the first block.
+  /// Without terms. Sums are scaled anew where the maximum of a row rises, which later blocks seldom do.
   template <typename Row>
-  WEFT_DEVICE void raise_lazily(int thread, Row row, float greatest) {
+  WEFT_DEVICE void raise_scaled_maximum(int thread, Row row, float greatest) {
     RowState& state = state_[thread];
     const float before = state.maximum[row];
-    const bool is_raised = greatest > before + kSlack;
+    const bool is_raised = greatest > before;
     factor_[row][thread] = is_raised ? Lanes::exp2(before - greatest) : 1.0F;
     state.maximum[row] = is_raised ? greatest : before;
     state.sum[row] *= factor_[row][thread];
