@@ -19,7 +19,7 @@ def chromosomes(path):
         elif line and name is None:
             raise SystemExit(f"promoters: {path} line {number} is a sequence before the first line with '>'")
         elif line:
-            found[name].append(line.upper())
+            found[name].append(line.upper().replace("U", "T"))
     if not found:
         raise SystemExit(f"promoters: {path} holds no sequence")
     return {name: "".join(lines) for name, lines in found.items()}
@@ -35,7 +35,8 @@ def read_bed(path, genome):
     """[(chromosome, begin, end)], each within a chromosome of the genome. SystemExit names the line that is none, or says that there is none at all."""
     found = []
     for number, line in enumerate(sequences.lines_of(path), 1):
-        if not line or line.startswith(("#", "track", "browser")):
+        is_setting = line.split()[:1] in (["track"], ["browser"]) and line.split("\t")[0] not in genome  # of a genome browser
+        if not line or line.startswith("#") or is_setting:
             continue
         fields, where = line.split("\t"), f"{path} line {number}"
         if len(fields) < 3:

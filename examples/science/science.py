@@ -120,7 +120,10 @@ def compute(cells, worlds, minutes, made_by):
             print(f"science: {len(cells) - number + 1} cells are left; call the command again", file=sys.stderr)
             return False
         print(f"science: cell {number} of {len(cells)} that are missing: {cell.settings}, seed {cell.seed}", file=sys.stderr, flush=True)
-        finish(cell, world_of(cell, worlds), made_by)
+        try:
+            finish(cell, world_of(cell, worlds), made_by)
+        except subprocess.CalledProcessError as error:  # it has said why
+            raise SystemExit(f"science: {cell.settings}, seed {cell.seed}: {' '.join(map(str, error.cmd[:2]))} ended with status {error.returncode}") from None
     return True
 
 
@@ -176,9 +179,11 @@ def checked(parser, chosen):
         parser.error(f"--minutes is for cells one after the other, and --jobs is {chosen.jobs}: give --seconds, which ends all after so long")
     if chosen.jobs == 1 and (chosen.seconds is not None or chosen.cell_seconds is not None):
         parser.error("--seconds and --cell-seconds are for cells side by side: give --jobs 2 or more, or --minutes")
-    for flag in ("seconds", "cell_seconds"):
-        if getattr(chosen, flag) is not None and getattr(chosen, flag) <= 0:
+    for flag in ("minutes", "seconds", "cell_seconds"):
+        if getattr(chosen, flag) is not None and not getattr(chosen, flag) > 0:  # NaN neither
             parser.error(f"--{flag.replace('_', '-')} must be above 0, found {getattr(chosen, flag)}")
+    if not re.fullmatch("cpu|cuda(:[0-9]+)?", chosen.device):
+        parser.error(f"--device must be cpu, cuda or cuda:N, found {chosen.device!r}")
     for flag in ("results", "out"):
         if getattr(chosen, flag).exists() and not getattr(chosen, flag).is_dir():
             parser.error(f"--{flag} must be a folder, found the file {getattr(chosen, flag)}")
@@ -189,9 +194,9 @@ def asked_tables(words):
     """[(name, seed or None)] of TABLE and TABLE:SEED."""
     asked = []
     for word in words:
-        name, _, seed = word.partition(":")
+        name, colon, seed = word.partition(":")
         table = load_table(name)
-        if seed and not (re.fullmatch("[0-9]+", seed) and int(seed) < getattr(table, "SEEDS", 3)):
+        if colon and not (re.fullmatch("[0-9]+", seed) and int(seed) < getattr(table, "SEEDS", 3)):
             raise SystemExit(f"science: {word}: the seed of {name} must be a number below {getattr(table, 'SEEDS', 3)}, found {seed!r}")
         asked.append((name, int(seed) if seed else None))
     return asked

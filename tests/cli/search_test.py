@@ -78,6 +78,8 @@ class Search(Case):
         self.assert_fails(weft(*answer, "--question", "a loom", "a document"), 2, "--retrieve")
         self.assert_fails(weft(*answer, "--question", " "), 1, "the question is empty")
         self.assert_fails(weft("answer", reader, "--passages", "2", "--question", "a", "text"), 2, "--passages", "--retrieve")
+        self.assert_fails(weft(*answer, "--question", "a loom", "--depth", "3"), 2, "--depth", "by words", "--passages")
+        self.assert_fails(weft("answer", reader, "--question", "a", "text", "--text-field", "x"), 2, "--text-field", "--question-field")
 
     def test_words_and_vectors(self):
         made = weft_json("index", self.store, self.corpus, "--stem", "english")
@@ -100,6 +102,12 @@ class Search(Case):
         self.assertEqual(len(self.ids("weaving", "--by", "vectors", "--model", another)), 3)
         shutil.rmtree(another)  # nothing is left to compute
         self.assertEqual(weft_json("index", self.store, "--remove", "d3")["vectors"], 2)
+
+    def test_flags_that_would_change_nothing_are_refused(self):
+        weft_json("index", self.store, self.corpus)
+        for flags, said in ((("--model", self.folder), "--model"), (("--rerank-depth", "3"), "--rerank"), (("--query-field", "q"), "--eval"),
+                            (("--depth", "3"), "--top-k"), (("--dtype", "bfloat16"), "--dtype")):
+            self.assert_fails(weft("search", self.store, "loom", *flags), 2, flags[0], said)
 
     def test_evaluation_and_errors(self):
         weft_json("index", self.store, self.corpus)

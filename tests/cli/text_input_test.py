@@ -162,6 +162,11 @@ class TextsOfTasksTest(EncoderCase):
             vocabulary.write("weaverbird\n")
         self.assert_fails(weft("embed", model, "--json", "the", "a weaverbird"), 1, "text 2", "'weaverbird'", "rows")
 
+    def test_flags_of_files_are_refused_beside_texts(self):
+        model = self.model("sequence-classification")
+        for flags in (("--text-field", "x"), ("--format", "csv"), ("--no-header",), ("--pair-field", "x")):
+            self.assert_fails(weft("classify", model, "a cat", *flags), 2, flags[0], "texts as arguments")
+
 
 class RecordsTest(EncoderCase):
     """Tables and JSON lines in, the same records with results behind them out."""

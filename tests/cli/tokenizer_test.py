@@ -48,6 +48,10 @@ class TokenizerTest(Case):
         text = documents.read_text()
         self.assertEqual(sum(len(line) for line in text.splitlines()), 60000)
         self.assertEqual(text.count("\n\n"), cut["documents"])
+        gap = self.folder / "gap.fa"
+        gap.write_text(">a\nNNNN\n")
+        self.assert_fails(weft("data", "genome", gap, "--out", self.folder / "none"), 1, "gap.fa' holds no base: all letters are gaps (N)")
+        self.assertFalse((self.folder / "none").exists())
         run = self.folder / "genome-run"
         arguments = ["train", "--encoder", "--train-text", documents, "--tokenizer", out, "--mask-probability", "0.1",
                      "--attention", "full", "--context", "32", "--batch-size", "2", "--layers", "1", "--width", "32", "--heads", "2",

@@ -129,6 +129,9 @@ TEST(FineTuningSettings, FoldsAreTwoOrMore) {
   check_folds(data, "flags");
   data.fold = 3;
   test::expect_error(ErrorKind::kArgument, {"fold 3"}, [&] { check_folds(data, "flags"); });
+  data.folds = 0;
+  data.fold = 2;
+  test::expect_error(ErrorKind::kArgument, {"folds 0 and fold 2"}, [&] { check_folds(data, "flags"); });
 }
 
 }  // namespace

@@ -257,6 +257,13 @@ class QuestionTest(ScoreCase):
             fails(metric, '{"answer": {}, "sp": {}}' if metric == "hotpotqa" else '{"predictions": []}' if metric == "nq" else "{}", text, "gold.json", "no question")
         self.assert_fails(self.score("sari", "hyp", "first"), 2, "--source")
 
+    def test_a_blank_before_a_text_is_an_empty_word_of_sari(self):
+        def sari(first):
+            for name, text in (("source", first + " a\n"), ("hyp", first + " a b\n"), ("first", "a b\n")):
+                (self.folder / name).write_text(text)
+            return json.loads(self.score("sari", "hyp", "first", "--source", "source", "--json").stdout)
+        self.assertEqual(sari(""), sari("x"))
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -300,6 +300,9 @@ class FilesTest(unittest.TestCase):
         genome = regions.chromosomes(self.file(">chr1 one\n" + "ACGT" * 50 + "\n>chr2\n" + "N" * 90 + "\n", "genome.fa"))
         found = regions.read_bed(self.file("track x\nchr1\t20\t120\tname\n"), genome)
         self.assertEqual(found, [("chr1", 20, 120)])
+        of_rna = regions.chromosomes(self.file(">track1\nACGU\n", "rna.fa"))
+        self.assertEqual(of_rna, {"track1": "ACGT"})
+        self.assertEqual(regions.read_bed(self.file("browser hide all\ntrack1\t0\t2\n"), of_rna), [("track1", 0, 2)])
         self.assertEqual({piece in genome["chr1"][120:] + "|" + genome["chr1"][:20] for piece in regions.outside(genome, found, 30, 20, 0)}, {True})
         with self.assertRaisesRegex(SystemExit, "0 of 3 pieces of 150"):
             regions.outside(genome, found, 150, 3, 0)

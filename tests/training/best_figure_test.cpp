@@ -24,6 +24,12 @@ TEST(BestFigure, CountsEvaluationsWithoutABetterOne) {
   EXPECT_TRUE(best.consider(40, {{"f1", 0.6}}));
   EXPECT_EQ(best.since_best(), 0);
   EXPECT_EQ(best.json().at("step"), 40);
+  BestFigure undefined("f1");
+  EXPECT_FALSE(undefined.consider(10, {{"f1", nullptr}}));
+  EXPECT_FALSE(undefined.consider(20, {{"f1", nullptr}}));
+  EXPECT_EQ(undefined.since_best(), 0);  // a run does not give up a figure that it has not had
+  EXPECT_TRUE(undefined.json().empty());
+  EXPECT_TRUE(undefined.consider(30, {{"f1", 0.1}}));
   BestFigure loss("loss");
   EXPECT_TRUE(loss.consider(1, {{"loss", 2.0}}));
   EXPECT_FALSE(loss.consider(2, {{"loss", 3.0}}));

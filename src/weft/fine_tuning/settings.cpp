@@ -103,8 +103,9 @@ void check_data(std::string_view task, const DataSettings& data) {
 }
 
 void check_folds(const DataSettings& data, std::string_view where) {
-  require(data.folds != 1 && (data.folds == 0 || data.fold < data.folds), where,
-          ": folds must be 0, or 2 and more with fold below it, found folds ", data.folds, " and fold ", data.fold);
+  require(data.folds != 1 && data.fold < std::max<std::int64_t>(data.folds, 1), where,
+          ": folds must be 0, or 2 and more with fold below it, and fold is 0 without folds; found folds ", data.folds,
+          " and fold ", data.fold);
 }
 
 Json fine_tuning_defaults() {

@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "weft/core/error.h"
 #include "weft/core/joined.h"
+#include "weft/core/log.h"
 #include "weft/core/quote.h"
 #include "weft/metrics/figures.h"
 
@@ -41,10 +43,15 @@ bool BestFigure::consider(std::int64_t step, const Json& figures) {
   const std::string known = joined(figures.items(), ", ", [](const auto& figure) { return figure.key(); });
   require(found != figures.end() && (found->is_number() || found->is_null()),
           "best_metric: an evaluation has no figure ", Quoted(metric_), "; it has ", known.empty() ? "none" : known);
-  ++since_best_;
   if (found->is_null()) {
+    if (!value_ && !std::exchange(has_warned_, true)) {
+      log_warning("best_metric: the evaluation after step ", step, " has no value of ", metric_,
+                  ", which the held-out data do not define; such an evaluation is never the best");
+    }
+    since_best_ += value_ ? 1 : 0;
     return false;
   }
+  ++since_best_;
   const auto value = found->get<double>();
   const bool smaller = metrics::figure_kind(metric_) == metrics::FigureKind::kSmallerIsBetter;
   if (value_ && !(smaller ? value < *value_ : value > *value_)) {

@@ -22,10 +22,11 @@ class BestFigure {
   /// `metric` names the figure; an empty one watches nothing.
   explicit BestFigure(std::string metric) : metric_(std::move(metric)) {}
 
-  /// Takes an evaluation in; true when it is the best so far. A figure that is null (undefined) never is. Errors:
-  /// kArgument when the evaluation has no such figure, naming those it has.
+  /// Takes an evaluation in; true when it is the best so far. A figure that is null (undefined) never is: the first of
+  /// these is warned of, and none counts in since_best() before there is a value. Errors: kArgument when the evaluation
+  /// has no such figure, naming those it has.
   bool consider(std::int64_t step, const formats::Json& figures);
-  /// Evaluations since the best one.
+  /// Evaluations since the best one; 0 without one.
   std::int64_t since_best() const noexcept { return since_best_; }
   /// {"metric", "value", "step"}, or an empty object.
   formats::Json json() const;
@@ -35,6 +36,7 @@ class BestFigure {
   std::optional<double> value_;
   std::int64_t step_ = 0;
   std::int64_t since_best_ = 0;
+  bool has_warned_ = false;
 };
 
 }  // namespace weft::training

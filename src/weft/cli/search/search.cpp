@@ -177,6 +177,23 @@ void evaluate_search(store::StoreSearch& search, tasks::SearchModels& models, co
   print_search_figures(*figures, search.way(config.by), static_cast<std::size_t>(ranks), command.json);
 }
 
+// Flags that change nothing in a search by words or by vectors are refused.
+void check_flags_of_way(const std::string& way, const SearchCommand& command) {
+  const std::string by = concat("; this search is by ", way);
+  if (way == "words" && !command.model.empty()) {
+    throw UsageError(concat("--model is the model of the store's vectors", by), "leave it out, or give --by vectors");
+  }
+  if (way == "words" && command.reranker.empty() && !command.encoder.given.empty()) {
+    throw UsageError(concat(flag_name(command.encoder.given.begin().key()), " is for a model, and none is used", by));
+  }
+  if (way == "vectors" && command.weight.contains("title_weight")) {
+    throw UsageError(concat("--title-weight is for words", by));
+  }
+  if (way != "both" && command.eval.empty() && command.given.contains("depth")) {
+    throw UsageError(concat("--depth is for rankings that are joined", by), "--top-k says how many are listed");
+  }
+}
+
 void run_search(const SearchCommand& command) {
   tasks::SearchConfig config;
   WordWeightConfig weight;
@@ -186,8 +203,15 @@ void run_search(const SearchCommand& command) {
     throw UsageError("weft search needs a question, or --eval QUERIES QRELS",
                      "for example: weft search notes.weft 'how does a loom work'");
   }
+  if (command.eval.empty() && !command.query_field.empty()) {
+    throw UsageError("--query-field is for --eval: a question as an argument has no fields");
+  }
+  if (command.reranker.empty() && command.given.contains("rerank_depth")) {
+    throw UsageError("--rerank-depth is for passages that a cross-encoder sorts", "give --rerank DIR");
+  }
   store::Store store(command.store, store::Access::kRead);
   store::StoreSearch search(store, {.title_weight = weight.title_weight});
+  check_flags_of_way(search.way(config.by), command);
   tasks::SearchModels models = open_search_models(search, command, config);
   if (command.eval.empty()) {
     answer_question(search, models, command, config);

@@ -193,6 +193,14 @@ void check_answer(const AnswerCommand& command) {
     throw UsageError(
         "--question-field asks the questions of the records; texts and --question cannot be given beside it");
   }
+  const readers::InputTextOptions& reading = command.reading;
+  if (command.question_field.empty() && (!reading.text_field.empty() || reading.format != "auto" || !reading.header)) {
+    throw UsageError(concat(!reading.text_field.empty() ? "--text-field"
+                            : reading.format != "auto"  ? "--format"
+                                                        : "--no-header",
+                            " is for records, and documents are read whole"),
+                     "give --question-field NAME");
+  }
   if (!command.store.empty()) {
     check_retrieval(command);
   } else if (!command.retrieve_given.empty()) {
@@ -236,6 +244,10 @@ void run_answer_from_store(const AnswerCommand& command, const tasks::AnswerConf
   formats::update_from_json(retrieve, command.retrieve_given, "weft answer");
   store::Store store(command.store, store::Access::kRead);
   store::StoreSearch search(store);
+  if (command.retrieve_given.contains("depth") && search.way(retrieve.by) != "both") {
+    throw UsageError(concat("--depth is for rankings that are joined; this search is by ", search.way(retrieve.by)),
+                     "--passages says how many are read");
+  }
   tasks::SearchModels models = open_models_of_search(search, command, retrieve.by);
   OpenTask task = open_task(command.flags, models::Head::kQuestionAnswering, "weft answer");
   const tasks::AnswerTaskOptions options = tasks::answer_options(config, task.run);

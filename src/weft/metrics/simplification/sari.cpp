@@ -16,14 +16,9 @@ namespace {
 
 constexpr std::int64_t kLongestGram = 4;
 
-std::string_view without_blanks_around(std::string_view text) {
+std::string_view without_blanks_behind(std::string_view text) {
   const std::vector<std::string_view> words = words_of(text);
-  if (words.empty()) {
-    return {};
-  }
-  const auto begin = static_cast<std::size_t>(words.front().data() - text.data());
-  const auto end = static_cast<std::size_t>(words.back().data() - text.data()) + words.back().size();
-  return text.substr(begin, end - begin);
+  return words.empty() ? std::string_view() : text.substr(0, words.back().data() + words.back().size() - text.data());
 }
 
 // Between single blanks; two of them have an empty word between.
@@ -115,10 +110,10 @@ SariScore sari(std::string_view source, std::string_view simplified, std::span<c
   require(!references.empty(), "SARI needs at least one reference, found none");
   std::vector<std::string> texts;
   texts.reserve(references.size() + 2);
-  texts.push_back(lower_case(without_blanks_around(source)));
-  texts.push_back(lower_case(without_blanks_around(simplified)));
+  texts.push_back(lower_case(without_blanks_behind(source)));
+  texts.push_back(lower_case(without_blanks_behind(simplified)));
   for (const std::string& reference : references) {
-    texts.push_back(lower_case(without_blanks_around(reference)));
+    texts.push_back(lower_case(without_blanks_behind(reference)));
   }
   SymbolTable table;
   std::vector<Symbols> symbols;

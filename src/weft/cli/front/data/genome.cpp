@@ -99,6 +99,9 @@ void write_genome_documents(const GenomeCommand& command) {
         });
       });
   require_found(report.records + report.skipped, command.paths, "sequence");
+  if (report.records > 0) {
+    require_found(documents, command.paths, "base: all letters are gaps (N)");
+  }
   out.commit();
   bar.reset();
   if (others.count > 0) {
