@@ -67,43 +67,44 @@ Rows product(const Rows& left, const Rows& right, std::int64_t columns, bool is_
 // Flash attention of one head (Dao et al. 2022, 2023; algorithms 1 and 2) in which all is exact but what it rounds to
 // 16 bits: weights, of which the largest of a row is 1; gradients of scores; results.
 template <typename Storage>
-struct FlashRoundings {
+class FlashRoundings {
+ public:
   template <typename Case>
   explicit FlashRoundings(Case& call)
-      : query(call.query.values()), key(call.key.values()), value(call.value.values()), scale(call.scale) {
-    weights = product(query, key, kLength, false, true);
+      : query_(call.query.values()), key_(call.key.values()), value_(call.value.values()), scale_(call.scale) {
+    weights_ = product(query_, key_, kLength, false, true);
     for (std::int64_t row = 0; row < kLength; ++row) {
-      double* const of_row = &weights[static_cast<std::size_t>(row * kLength)];
+      double* const of_row = &weights_[static_cast<std::size_t>(row * kLength)];
       const double greatest = *std::max_element(of_row, of_row + kLength);
       double sum = 0;
       for (std::int64_t at = 0; at < kLength; ++at) {
-        of_row[at] = std::exp(scale * (of_row[at] - greatest));
+        of_row[at] = std::exp(scale_ * (of_row[at] - greatest));
         sum += of_row[at];
       }
-      sums.push_back(sum);
+      sums_.push_back(sum);
     }
   }
 
   Rows output() const {
-    Rows result = product(each_rounded(weights), value, kWidth);
+    Rows result = product(each_rounded(weights_), value_, kWidth);
     for (std::size_t at = 0; at < result.size(); ++at) {
-      result[at] = rounded<Storage>(result[at] / sums[at / kWidth]);
+      result[at] = rounded<Storage>(result[at] / sums_[at / kWidth]);
     }
     return result;
   }
 
   // dQ, dK and dV, one behind the other.
   Rows gradients(const Rows& output, const Rows& output_gradient) const {
-    Rows probabilities = weights;
-    Rows scores = product(output_gradient, value, kLength, false, true);
+    Rows probabilities = weights_;
+    Rows scores = product(output_gradient, value_, kLength, false, true);
     for (std::size_t at = 0; at < scores.size(); ++at) {
       const std::size_t row = at / kLength;
-      probabilities[at] /= sums[row];
+      probabilities[at] /= sums_[row];
       scores[at] = probabilities[at] * (scores[at] - row_product(output, output_gradient, row));
     }
     const Rows rounded_scores = each_rounded(scores);
-    Rows result = each_rounded(product(rounded_scores, key, kWidth), scale);
-    const Rows of_key = each_rounded(product(rounded_scores, query, kWidth, true), scale);
+    Rows result = each_rounded(product(rounded_scores, key_, kWidth), scale_);
+    const Rows of_key = each_rounded(product(rounded_scores, query_, kWidth, true), scale_);
     const Rows of_value = each_rounded(product(each_rounded(probabilities), output_gradient, kWidth, true));
     result.insert(result.end(), of_key.begin(), of_key.end());
     result.insert(result.end(), of_value.begin(), of_value.end());
@@ -125,12 +126,12 @@ struct FlashRoundings {
     return sum;
   }
 
-  Rows query;
-  Rows key;
-  Rows value;
-  double scale;
-  Rows weights;
-  Rows sums;
+  Rows query_;
+  Rows key_;
+  Rows value_;
+  double scale_;
+  Rows weights_;
+  Rows sums_;
 };
 
 double distance(const Rows& found, const Rows& exact, std::size_t begin, std::size_t end) {
