@@ -166,6 +166,9 @@ class TextsOfTasksTest(EncoderCase):
         model = self.model("sequence-classification")
         for flags in (("--text-field", "x"), ("--format", "csv"), ("--no-header",), ("--pair-field", "x")):
             self.assert_fails(weft("classify", model, "a cat", *flags), 2, flags[0], "texts as arguments")
+        (self.folder / "a.csv").write_text("text\na cat\n")
+        lines = weft("classify", model, "--file", self.folder / "a.csv", "--format", "lines", "--text-field", "text")
+        self.assert_fails(lines, 1, "a.csv': is read as lines of text, which have no column or field 'text'")
 
 
 class RecordsTest(EncoderCase):

@@ -112,6 +112,9 @@ std::string resolved_format(ByteSource& bytes, const InputTextOptions& options) 
     return format_of_objects(bytes, options);
   }
   if (options.format != "auto") {
+    if (options.format == "lines") {
+      refuse_field_of_lines(bytes.name(), options);
+    }
     refuse_no_text(bytes);
     return options.format;
   }

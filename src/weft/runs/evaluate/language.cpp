@@ -107,8 +107,15 @@ Json spans_json(const models::LanguageModel& model) {
 Json evaluate_own(const models::LanguageModel& model, const checkpoint::OpenedModel& opened,
                   const LanguageConfig& config, const training::EvaluateOptions& options) {
   const std::string run = opened.path().string();
-  require(config.mask_window == 0 || !model->config().is_decoder, option("mask_window"), " is for encoders, and ",
-          Quoted(run, 4096), " is a decoder");
+  if (model->config().is_decoder) {
+    const LanguageConfig usual;
+    const auto refuse = [&](bool is_given, std::string_view field) {
+      require(!is_given, option(field), " is for encoders, and ", Quoted(run, 4096), " is a decoder");
+    };
+    refuse(config.mask_window != usual.mask_window, "mask_window");
+    refuse(config.mask_probability != usual.mask_probability, "mask_probability");
+    refuse(config.masking != usual.masking, "masking");
+  }
   if (!config.images.empty()) {
     require(config.token_scores.empty() && config.context == 0, option("token_scores"), " and ", option("context"),
             " are not for pictures");
