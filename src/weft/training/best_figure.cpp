@@ -44,11 +44,12 @@ bool BestFigure::consider(std::int64_t step, const Json& figures) {
   require(found != figures.end() && (found->is_number() || found->is_null()),
           "best_metric: an evaluation has no figure ", Quoted(metric_), "; it has ", known.empty() ? "none" : known);
   if (found->is_null()) {
-    if (!value_ && !std::exchange(has_warned_, true)) {
+    if (value_) {
+      ++since_best_;
+    } else if (!std::exchange(has_warned_, true)) {
       log_warning("best_metric: the evaluation after step ", step, " has no value of ", metric_,
                   ", which the held-out data do not define; such an evaluation is never the best");
     }
-    since_best_ += value_ ? 1 : 0;
     return false;
   }
   ++since_best_;

@@ -193,13 +193,9 @@ void check_answer(const AnswerCommand& command) {
     throw UsageError(
         "--question-field asks the questions of the records; texts and --question cannot be given beside it");
   }
-  const readers::InputTextOptions& reading = command.reading;
-  if (command.question_field.empty() && (!reading.text_field.empty() || reading.format != "auto" || !reading.header)) {
-    throw UsageError(concat(!reading.text_field.empty() ? "--text-field"
-                            : reading.format != "auto"  ? "--format"
-                                                        : "--no-header",
-                            " is for records, and documents are read whole"),
-                     "give --question-field NAME");
+  if (const std::string flag = tasks::given_reading_flag(command.reading);
+      command.question_field.empty() && !flag.empty()) {
+    throw UsageError(concat(flag, " is for records, and documents are read whole"), "give --question-field NAME");
   }
   if (!command.store.empty()) {
     check_retrieval(command);

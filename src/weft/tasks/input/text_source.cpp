@@ -28,17 +28,6 @@ std::string no_text_in(const std::string& file) {
   return concat("no text was given: ", quote(file, 4096), has_bytes ? " has no text" : " is empty");
 }
 
-// A flag that was given and means something in files alone; empty where none was.
-std::string flag_of_files(const readers::InputTextOptions& reading) {
-  if (reading.format != "auto") {
-    return concat(option("format"));
-  }
-  if (!reading.text_field.empty() || !reading.pair_field.empty()) {
-    return concat(option(reading.text_field.empty() ? "pair_field" : "text_field"));
-  }
-  return reading.header ? std::string() : concat(option("no_header"));
-}
-
 }  // namespace
 
 bool are_texts(const std::vector<std::string>& texts) {
@@ -51,11 +40,21 @@ void refuse_terminal() {
   }
 }
 
+std::string given_reading_flag(const readers::InputTextOptions& reading) {
+  if (reading.format != "auto") {
+    return concat(option("format"));
+  }
+  if (!reading.text_field.empty() || !reading.pair_field.empty()) {
+    return concat(option(reading.text_field.empty() ? "pair_field" : "text_field"));
+  }
+  return reading.header ? std::string() : concat(option("no_header"));
+}
+
 void check_one_source(const TextSource& source) {
   if (!source.texts.empty() && !source.file.empty()) {
     throw UsageError(concat("texts as arguments and ", option("file"), " cannot both be given"));
   }
-  if (const std::string flag = flag_of_files(source.reading); are_texts(source.texts) && !flag.empty()) {
+  if (const std::string flag = given_reading_flag(source.reading); are_texts(source.texts) && !flag.empty()) {
     throw UsageError(concat(flag, " says how a file is read; texts as arguments are as they stand"));
   }
 }

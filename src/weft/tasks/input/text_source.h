@@ -26,6 +26,9 @@ struct TextSource {
 /// Whether the strings are texts: "-" alone is standard input, as everywhere on a command line.
 bool are_texts(const std::vector<std::string>& texts);
 
+/// A flag of `reading` that was given, such as "--format", for callers that read no records; empty where none was.
+std::string given_reading_flag(const readers::InputTextOptions& reading);
+
 /// Before a DocumentReader reads it. Errors: UsageError for texts beside a file, and for a terminal as standard input:
 /// a call without texts would wait for ever.
 void check_source(const TextSource& source);
