@@ -29,12 +29,12 @@ bool are_texts(const std::vector<std::string>& texts);
 /// A flag of `reading` that was given, such as "--format", for callers that read no records; empty where none was.
 std::string given_reading_flag(const readers::InputTextOptions& reading);
 
-/// Before a DocumentReader reads it. Errors: UsageError for texts beside a file, and for a terminal as standard input:
-/// a call without texts would wait for ever.
+/// Before a DocumentReader reads it. Errors: UsageError for texts beside a file or a flag of reading, and for a
+/// terminal as standard input: a call without texts would wait for ever.
 void check_source(const TextSource& source);
-/// The first of the two alone.
+/// What is beside the texts alone.
 void check_one_source(const TextSource& source);
-/// The second. Errors: UsageError where standard input is a terminal.
+/// The terminal alone. Errors: UsageError where standard input is one.
 void refuse_terminal();
 
 /// A record that could not be read: how many documents of the same part stand before it, and why.
