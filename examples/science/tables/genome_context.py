@@ -5,7 +5,8 @@ restores when it reads 256 to 4,096 pieces at once.
 Every row is asked for the same pieces: 10% of each stretch of 4,096 are masked together, and the stretch is cut afterwards. `own` learned with windows
 of the length that it reads, `cut` is the model of 4,096 given less. All models see as many pieces. `alone` sees no other piece and knows
 how often each is there, so that it restores those of the scored ones that are shown as they are, a tenth. Every tenth stretch of 50,000 bases is held
-out; models learn from both strands of the others.
+out; models learn from both strands of the others. Pieces are short, 1.6 bases on average: of 4,096 kinds, 5.5 bases each, such models learned in as many
+steps how often each is there, and nothing more.
 """
 import collections
 import json
@@ -23,7 +24,7 @@ GENOME = "genomics/ecoli.fa.gz"
 NEEDS = [GENOME]
 CONTEXTS = (256, 512, 1024, 2048, 4096)
 LONGEST = CONTEXTS[-1]
-VOCABULARY, MASKED = 4096, 0.1
+VOCABULARY, MASKED = 270, 0.1  # 261 are bytes and special tokens: pieces have one to three bases
 ATTENTION = "block(32, window(3) | random(3) | global(first=2))"
 PIECES_A_STEP, STEPS, LAYERS, WIDTH = 4096, 1500, 4, 128
 CONSTANT = "alone"
@@ -81,6 +82,6 @@ def run(cell, seed, world):
     trained = world.folder / f"{context}-{seed}"
     world.trained(trained, "--task", "mlm", "--tokenizer", pieces, "--train-text", learned_from, "--mask-probability", MASKED, "--attention", ATTENTION,
                   "--context", context, "--batch-size", PIECES_A_STEP // context, "--layers", LAYERS, "--width", WIDTH, "--heads", 4,
-                  "--learning-rate", 1e-3, "--steps", STEPS, "--seed", seed)
+                  "--learning-rate", 2e-3, "--steps", STEPS, "--seed", seed)
     found = world.weft("eval", trained, "--text", held_out, "--context", cell["pieces"], "--mask-window", LONGEST, "--mask-probability", MASKED)
     return {"accuracy": found["masked_accuracy"], "nats": found["loss"], "masked": found["masked_tokens"]}
