@@ -134,6 +134,9 @@ class MisuseTest(Case):
         config = self.folder / "train.json"
         config.write_text('{"warmup_steps": 20}')
         self.assert_fails(weft(*arguments, "--steps", "10", "--config", config), 1, f"'{config}': warmup_steps must be at most")
+        config.write_text('{"relative_steps": true}')
+        self.assert_fails(weft(*arguments, "--steps", "10", "--config", config), 1, f"'{config}': relative_steps is for --optimizer adafactor, found 'adamw'")
+        self.assert_fails(weft(*arguments, "--steps", "10", "--relative-steps"), 2, "weft train: --relative-steps is for --optimizer adafactor")
         self.assert_fails(weft("eval", "x", "--data", "y.tsv"), 1, "'x'")
         self.assert_fails(weft(*arguments, "--steps", "1", "--attention", "performer(feature=8)"), 1,
                           "weft train: --attention of layer 0: `performer` has no setting 'feature', there are features, map, orthogonal, redraw, seed")

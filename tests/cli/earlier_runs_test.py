@@ -7,7 +7,7 @@ import shutil
 import unittest
 
 from encoder_program import FIXTURES, results
-from weft_program import Case, losses, weft_json
+from weft_program import Case, losses, weft, weft_json
 
 EARLIER = FIXTURES / "earlier"
 FIGURES = json.loads((EARLIER / "figures.json").read_text())
@@ -43,6 +43,9 @@ class EarlierRunsTest(Case):
         run = self.earlier / "decoder"
         found = weft_json("eval", run, "--text", self.earlier / "held-out.txt", "--context", "32", "--dtype", "float32")
         self.assert_same(found, FIGURES["eval"] | TYPE)
+        for flags, said in ((("--seed", "3"), "--seed is for encoders"), (("--masking", "words"), "--masking is for encoders"),
+                            (("--audio-channel", "first"), "weft eval: --audio-channel says nothing without --audio")):
+            self.assertIn(said, weft("eval", run, "--text", self.earlier / "held-out.txt", *flags).stderr)
         found = weft_json("generate", run, "--prompt", "the loom", "--max-new-tokens", "12", "--temperature", "0")
         self.assert_same(found, FIGURES["generate"] | TYPE)
 

@@ -9,7 +9,8 @@ import unittest
 from encoder_program import make_model
 from weft_program import Case, losses, weft, weft_json
 
-FAST = ["--dtype", "float32", "--threads", "1", "--learning-rate", "0.003", "--batch-size", "8"]
+ALIKE = ["--dtype", "float32", "--threads", "1", "--learning-rate", "0.003"]
+FAST = [*ALIKE, "--batch-size", "8"]
 # Weights that train in a few epochs of 64 short texts.
 EASY = ["--initializer-range", "0.2", "--hidden-dropout-prob", "0", "--attention-probs-dropout-prob", "0"]
 WORDS = ("the", "loom", "thread", "hello", "world", "said", "it", "she", "we", "see")
@@ -32,7 +33,7 @@ class FineTuningCase(Case):
 
     def arguments(self, out, *more, task="classify", model=None):
         return ["train", "--task", task, "--model", model or self.model(f"model-{out.name}"), "--train-data", self.table,
-                "--eval-data", self.table, *FAST, "--out", out, *more]
+                "--eval-data", self.table, *(ALIKE if "--batch-tokens" in more else FAST), "--out", out, *more]
 
 
 class RetrievalTest(FineTuningCase):

@@ -108,6 +108,13 @@ class Search(Case):
         for flags, said in ((("--model", self.folder), "--model"), (("--rerank-depth", "3"), "--rerank"), (("--query-field", "q"), "--eval"),
                             (("--depth", "3"), "--top-k"), (("--dtype", "bfloat16"), "--dtype")):
             self.assert_fails(weft("search", self.store, "loom", *flags), 2, flags[0], said)
+        for flags in (("--format", "lines"), ("--on-error", "skip"), ("--passage-length", "9"), ("--text-field", "body")):
+            self.assert_fails(weft("index", self.store, *flags), 2, f"{flags[0]} says how files are read, and there are none")
+        new = self.folder / "new.weft"
+        for flags in (("--rebuild",), ("--max-length", "9"), ("--truncate",), ("--batch-size", "9"), ("--dtype", "bfloat16")):
+            for store in (self.store, new):
+                self.assert_fails(weft("index", store, self.corpus, *flags), 2, f"{flags[0]} is for the model that makes vectors", "--model")
+        self.assertFalse(new.exists())
 
     def test_evaluation_and_errors(self):
         weft_json("index", self.store, self.corpus)

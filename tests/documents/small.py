@@ -38,7 +38,7 @@ def train(flags):
         flags["--batch-size"] = ["4"]
     if "--vocabulary-cutoffs" in flags:
         flags["--vocabulary-cutoffs"] = ["3", "6"]
-    if task in ("lm", "mlm") and "--resume" not in flags:
+    if task in ("lm", "mlm") and "--resume" not in flags and not flags.keys().isdisjoint({"--eval-text", "--eval-images", "--eval-audio"}):
         flags.setdefault("--max-eval-bytes", ["4000"])
     if flags.keys().isdisjoint({"--model", "--config", "--resume"}):
         (new_pair_model if task in ("translate", "summarize", "denoise") else new_language_model)(flags)

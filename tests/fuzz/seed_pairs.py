@@ -29,7 +29,7 @@ SETTINGS = {"num_beams": 2, "max_length": 8, "early_stopping": True, "length_pen
             "exponential_decay_length_penalty": [4, 1.1]}
 LINES = ["The loom weaves the thread. Hello, world!", "", "A man walks over the bridge.", "\u00bfQu\u00e9? \u7a93 \U0001f600 e.g. Dr. Who ... 3.14"]
 RUN = ["--width", "16", "--layers", "1", "--heads", "2", "--encoder-ffn-dim", "24", "--decoder-ffn-dim", "24", "--vocabulary-size", "270", "--batch-tokens", "64",
-       "--dtype", "float32", "--threads", "1", "--steps", "2", "--generated-examples", "2", "--max-source-positions", "64", "--max-target-positions", "64"]
+       "--dtype", "float32", "--threads", "1", "--steps", "2", "--max-source-positions", "64", "--max-target-positions", "64"]
 
 
 def write_texts(directory):

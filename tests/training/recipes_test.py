@@ -39,7 +39,7 @@ while at < len(words):
             made[made.index("--layers") + 1] = str(len(values))
     made += SMALL.get(flag, values)
 if made[0] == "train":
-    made += ["--max-eval-bytes", "300", "--threads", "1", "--dtype", "float32"]
+    made += ["--threads", "1", "--dtype", "float32", *(["--max-eval-bytes", "300"] if "--eval-text" in made else [])]
 elif made[0] == "eval":
     made += ["--max-bytes", "300"]
 os.execv(forked.program("{binary}", os.environ), ["{binary}", *made])

@@ -21,6 +21,14 @@
 
 namespace weft {
 
+/// When a field says something: where one of `fields` has one of `values`, or, without values, is set; or, of a
+/// condition that is negated, where none of them is set. A field is set that is neither empty nor 0 nor false.
+struct FieldCondition {
+  std::vector<std::string_view> fields;
+  std::vector<std::string_view> values = {};
+  bool is_negated = false;
+};
+
 /// What a field is called in JSON (snake_case), one line of help, and the rule that it obeys.
 struct FieldRule {
   std::string_view name;
@@ -28,8 +36,9 @@ struct FieldRule {
   std::optional<double> minimum = std::nullopt;
   std::optional<double> maximum = std::nullopt;
   std::vector<std::string_view> choices = {};
-  std::string_view version = {};     ///< see Field::since()
-  std::string_view decided_by = {};  ///< see Field::follows()
+  std::string_view version = {};                ///< see Field::since()
+  std::string_view decided_by = {};             ///< see Field::follows()
+  std::vector<FieldCondition> conditions = {};  ///< see Field::only_with(); all of them must hold
 };
 
 /// One member of `Config`: its rule, and where it lives.
@@ -61,6 +70,22 @@ struct Field : FieldRule {
   /// Who decides where nobody gives a value, "the directory": help says that in place of the member's first value.
   Field& follows(std::string_view who) {
     decided_by = who;
+    return *this;
+  }
+  /// The field says something only where `other` has one of `values`. Who gives a field that says nothing is told so
+  /// (formats/field_conditions.h).
+  Field& only_with(std::string_view other, std::vector<std::string_view> values) {
+    conditions.push_back({{other}, std::move(values)});
+    return *this;
+  }
+  /// Only where one of `others` is set.
+  Field& only_with_any(std::vector<std::string_view> others) {
+    conditions.push_back({std::move(others)});
+    return *this;
+  }
+  /// Only where `other` is not set, which decides the same.
+  Field& not_with(std::string_view other) {
+    conditions.push_back({{other}, {}, true});
     return *this;
   }
   /// The strings that are allowed; any string is where there are none.

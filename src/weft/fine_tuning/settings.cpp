@@ -268,6 +268,14 @@ Json preset_fields(std::string_view name, const Json& given, std::string_view wh
       fields.erase(length);
     }
   }
+  // What is given replaces what decides the same: a share of warm-up the preset's steps of it.
+  training::TrainerConfig::fields([&](const FieldRule& field) {
+    for (const FieldCondition& condition : field.conditions) {
+      if (condition.is_negated && given.contains(std::string(field.name))) {
+        fields.erase(std::string(condition.fields.front()));
+      }
+    }
+  });
   return fields;
 }
 

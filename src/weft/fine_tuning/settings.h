@@ -105,8 +105,9 @@ struct DataSettings {
                 "how much larger the logit of 'no answer' must be than that of the best span to be the answer (answer)"}
               .range(-1e9, 1e9));
     visit(Field{"folds", &C::folds, "number of parts for cross-validation; 0 for none"}.range(0, 1 << 20));
-    visit(Field{"fold", &C::fold, "which part is held out, counted from 0; the model is trained on the others"}.range(
-        0, 1 << 20));
+    visit(Field{"fold", &C::fold, "which part is held out, counted from 0; the model is trained on the others"}
+              .range(0, 1 << 20)
+              .only_with_any({"folds"}));
   }
 };
 

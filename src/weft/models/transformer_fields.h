@@ -91,7 +91,9 @@ void visit_model(Visitor& visit) {
             "and the head is 0 (Sparse Transformer)"}
           .one_of({"normal", "fan_in"})
           .since("0.1.0"));
-  visit(Field{"initializer_range", &C::initializer_range, "standard deviation of initial weights"}.range(0.0, 10.0));
+  visit(Field{"initializer_range", &C::initializer_range, "standard deviation of initial weights"}
+            .range(0.0, 10.0)
+            .only_with("initialization", {"normal"}));
   visit(Field{"tie_word_embeddings", &C::tie_word_embeddings, "the head uses the token embeddings"});
   visit(Field{"lm_head_bias", &C::lm_head_bias,
               "a decoder's head has a bias; an encoder's, which has one anyway, has no layer before the product"}
@@ -99,7 +101,8 @@ void visit_model(Visitor& visit) {
   visit(Field{"span_boundary_objective", &C::span_boundary_objective,
               "an encoder learns to predict masked spans from the tokens around them, too (SpanBERT)"});
   visit(Field{"layer_norm_eps", &C::layer_norm_eps, "added to the variance in layer norms"}.range(1e-12, 1.0));
-  visit(Field{"rope_theta", &C::rope_theta, "base of the rotary frequencies"}.range(1.0, 1e12));
+  visit(Field{"rope_theta", &C::rope_theta, "base of the rotary frequencies"}.range(1.0, 1e12).only_with(
+      "position_embedding", {"rotary"}));
 }
 
 /// What a decoder remembers.
@@ -120,9 +123,11 @@ void visit_memory(Visitor& visit) {
               "how tokens become a row: a convolution that learns to keep what is read from them, their mean, or the "
               "largest number of each column"}
             .one_of({"convolution", "mean", "max"})
+            .only_with_any({"compressed_memory_length"})
             .since("0.1.0"));
   visit(Field{"compression_rate", &C::compression_rate, "tokens that become a row of the compressed memory"}
             .range(1, 1 << 20)
+            .only_with_any({"compressed_memory_length"})
             .since("0.1.0"));
 }
 

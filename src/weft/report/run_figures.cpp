@@ -10,9 +10,12 @@
 #include "weft/core/error.h"
 #include "weft/core/fields.h"
 #include "weft/core/quote.h"
+#include "weft/fine_tuning/pairs/pair_config.h"
 #include "weft/fine_tuning/settings.h"
+#include "weft/formats/field_conditions.h"
 #include "weft/formats/json_lines.h"
 #include "weft/formats/json_members.h"
+#include "weft/models/transformer_config.h"
 #include "weft/training/run/metrics_log.h"
 #include "weft/training/text_config.h"
 
@@ -151,42 +154,25 @@ bool is_of_another_task(std::string_view field, const std::string& task) {
          (text_only && fine_tuning::is_fine_tuning_task(task));
 }
 
-bool is_zero(const Json& settings, const char* field) {
-  const auto found = settings.find(field);
-  return found == settings.end() || (found->is_number() && found->get<double>() == 0);
+// Whether a field of that name in `Configs` has a condition that the run's other fields do not meet.
+template <class... Configs>
+bool says_nothing(std::string_view name, const Json& settings) {
+  bool found = false;
+  const auto look = [&](const FieldRule& field) {
+    found = found || (field.name == name && !formats::conditions_hold(field, settings));
+  };
+  (Configs::fields(look), ...);
+  return found;
 }
 
 // What another field of the same run makes meaningless.
 bool is_decided_elsewhere(const std::string& field, const Json& settings) {
-  const auto is = [&](const char* name, std::string_view value) {
-    const auto found = settings.find(name);
-    return found != settings.end() && found->is_string() && found->get_ref<const std::string&>() == value;
-  };
-  if (field == "beta1" || field == "beta2" || field == "epsilon") {
-    return is("optimizer", "adafactor");
-  }
-  if (field == "relative_steps") {
-    return !is("optimizer", "adafactor");
-  }
-  if (field == "batch_size") {
-    return !is_zero(settings, "batch_tokens");
-  }
-  if (field == "warmup_ratio") {
-    return !is_zero(settings, "warmup_steps");
-  }
-  if (field == "checkpoint_minutes") {
-    return !is_zero(settings, "checkpoint_every");
-  }
-  if (field == "fold") {
-    return is_zero(settings, "folds");
-  }
-  if (field == "rope_theta") {
-    return settings.contains("position_embedding") && !is("position_embedding", "rotary");
-  }
   constexpr std::array<std::string_view, 5> kNothingAtZero = {"steps", "minutes", "epochs", "batch_tokens",
                                                               "warmup_steps"};
   const bool nothing = std::find(kNothingAtZero.begin(), kNothingAtZero.end(), field) != kNothingAtZero.end();
-  return nothing && is_zero(settings, field.c_str());
+  return (nothing && !formats::is_set(settings.at(field))) ||
+         says_nothing<training::TrainerConfig, training::TextConfig, fine_tuning::DataSettings, fine_tuning::PairConfig,
+                      models::TransformerConfig>(field, settings);
 }
 
 // config.json says in what the weights are kept, float32 in every run. A reader looks for what the run computed in,

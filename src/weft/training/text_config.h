@@ -57,7 +57,8 @@ struct TextConfig {
     visit(Field{"eval_audio", &C::eval_audio, "held-out sound to evaluate on"});
     visit(Field{"audio_channel", &C::audio_channel,
                 "only: sound has one channel, any other is an error; first: the first channel of each file is taken"}
-              .one_of({"only", "first"}));
+              .one_of({"only", "first"})
+              .only_with_any({"train_audio"}));
   }
 
   /// What is learned of it.
@@ -69,7 +70,8 @@ struct TextConfig {
     visit(Field{"stream_tokens", &C::stream_tokens,
                 "tokens that a row of a model with a memory reads without a break, before it goes on elsewhere with an "
                 "empty memory; 0: 32 times the longer of memory and context"}
-              .range(0, kMostTokens));
+              .range(0, kMostTokens)
+              .only_with_any({"memory_length"}));
     visit(Field{"mask_probability", &C::mask_probability,
                 "share of the tokens that are masked, for an encoder to predict"}
               .range(0.001, 1));
@@ -77,7 +79,8 @@ struct TextConfig {
               .one_of({"tokens", "words", "spans"}));
     visit(Field{"max_eval_bytes", &C::max_eval_bytes,
                 "held-out bytes that an evaluation reads, of pictures whole ones; 0 for all"}
-              .at_least(0));
+              .at_least(0)
+              .only_with_any({"eval_text", "eval_images", "eval_audio"}));
     visit(
         Field{"span_loss", &C::span_loss,
               "attention `span`: added to the loss for each token of a layer's mean span, summed over the layers, for "
@@ -89,7 +92,8 @@ struct TextConfig {
               .range(0, 1));
     visit(Field{"hidden_sentences", &C::hidden_sentences,
                 "of such a model: share of the sentences that are hidden for the contrastive loss"}
-              .range(0.001, 1));
+              .range(0.001, 1)
+              .only_with_any({"contrastive_weight"}));
   }
 };
 

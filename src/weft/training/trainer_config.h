@@ -83,7 +83,7 @@ void TrainerConfig::fields(Visitor&& visit) {
 template <typename Visitor>
 void TrainerConfig::length_fields(Visitor&& visit) {
   using C = TrainerConfig;
-  visit(Field{"batch_size", &C::batch_size, "windows in a batch"}.range(1, kMostRows));
+  visit(Field{"batch_size", &C::batch_size, "windows in a batch"}.range(1, kMostRows).not_with("batch_tokens"));
   visit(Field{"gradient_accumulation", &C::gradient_accumulation, "batches whose gradients are added up for one step"}
             .range(1, kMostRows));
   visit(Field{"steps", &C::steps, "steps to train for; 0 to train by minutes"}.range(0, kMostSteps));
@@ -96,23 +96,31 @@ void TrainerConfig::length_fields(Visitor&& visit) {
 template <typename Visitor>
 void TrainerConfig::optimizer_fields(Visitor&& visit) {
   using C = TrainerConfig;
+  const std::vector<std::string_view> with_moments = {"adamw", "lamb"};
   visit(Field{"learning_rate", &C::learning_rate, "peak learning rate"}.range(0, 10));
   visit(
       Field{"min_learning_rate_ratio", &C::min_learning_rate_ratio, "learning rate at the end, as a share of the peak"}
-          .range(0, 1));
+          .range(0, 1)
+          .only_with("schedule", {"cosine", "linear", "inverse_sqrt"}));
   visit(Field{"optimizer", &C::optimizer, "how gradients become updates"}.one_of({"adamw", "adafactor", "lamb"}));
   visit(Field{"schedule", &C::schedule, "decay of the learning rate after warm-up"}.one_of(
       {"cosine", "linear", "inverse_sqrt", "constant"}));
   visit(Field{"warmup_steps", &C::warmup_steps, "steps of linear warm-up; 0 for a share of the run"}.range(0,
                                                                                                            kMostSteps));
-  visit(Field{"warmup_ratio", &C::warmup_ratio, "share of the run that is linear warm-up"}.range(0, 1));
+  visit(Field{"warmup_ratio", &C::warmup_ratio, "share of the run that is linear warm-up"}.range(0, 1).not_with(
+      "warmup_steps"));
   visit(Field{"weight_decay", &C::weight_decay, "weight decay of matrices; norms, biases and embeddings have none"}
             .at_least(0));
-  visit(Field{"beta1", &C::beta1, "decay rate of the first moment (adamw, lamb)"}.range(0, 0.999999));
-  visit(Field{"beta2", &C::beta2, "decay rate of the second moment (adamw, lamb)"}.range(0, 0.999999));
-  visit(Field{"epsilon", &C::epsilon, "added to the root of the second moment (adamw, lamb)"}.range(1e-30, 1));
-  visit(Field{"relative_steps", &C::relative_steps,
-              "adafactor: the learning rate is multiplied by the size of each parameter"});
+  visit(Field{"beta1", &C::beta1, "decay rate of the first moment"}
+            .range(0, 0.999999)
+            .only_with("optimizer", with_moments));
+  visit(Field{"beta2", &C::beta2, "decay rate of the second moment"}
+            .range(0, 0.999999)
+            .only_with("optimizer", with_moments));
+  visit(Field{"epsilon", &C::epsilon, "added to the root of the second moment"}.range(1e-30, 1).only_with(
+      "optimizer", with_moments));
+  visit(Field{"relative_steps", &C::relative_steps, "the learning rate is multiplied by the size of each parameter"}
+            .only_with("optimizer", {"adafactor"}));
   visit(Field{"layer_decay", &C::layer_decay, "learning rate of a layer, as a share of the rate of the layer above it"}
             .range(0.01, 1));
   visit(Field{"freeze", &C::freeze, "names of parameters that are not trained; * matches any letters"});
@@ -148,9 +156,12 @@ void TrainerConfig::habit_fields(Visitor&& visit) {
       Field{"checkpoint_every", &C::checkpoint_every, "steps between checkpoints; 0 to count minutes instead"}.at_least(
           0));
   visit(Field{"checkpoint_minutes", &C::checkpoint_minutes, "minutes between checkpoints; 0 for only at the end"}
-            .at_least(0));
+            .at_least(0)
+            .not_with("checkpoint_every"));
   visit(Field{"keep_checkpoints", &C::keep_checkpoints, "how many of the newest checkpoints are kept"}.at_least(1));
-  visit(Field{"eval_every", &C::eval_every, "steps between evaluations; 0 for only at the end"}.at_least(0));
+  visit(
+      Field{"eval_every", &C::eval_every, "steps between evaluations; 0 for only at the end"}.at_least(0).only_with_any(
+          {"eval_text", "eval_images", "eval_audio", "eval_data", "eval_source", "folds"}));
   visit(Field{"best_metric", &C::best_metric,
               "figure of an evaluation, for example loss, by which the best model is kept in RUN/best; without it none "
               "is kept"});

@@ -23,6 +23,7 @@
 #include "weft/cli/training/task_flags.h"
 #include "weft/core/work/watched_progress.h"
 #include "weft/fine_tuning/pairs/pair_config.h"
+#include "weft/formats/field_conditions.h"
 #include "weft/runs/evaluate/language.h"
 #include "weft/runs/evaluate/task_of_model.h"
 
@@ -148,6 +149,7 @@ void run_eval(const EvalOptions& given) {
   }
   runs::LanguageConfig config;
   formats::update_from_json(config, options.given, "weft eval");
+  formats::check_given_conditions<runs::LanguageConfig>(options.given, formats::to_json(config), "weft eval");
   const int kinds = static_cast<int>(!config.text.empty()) + static_cast<int>(!config.images.empty()) +
                     static_cast<int>(!config.audio.empty());
   if (kinds != 1) {

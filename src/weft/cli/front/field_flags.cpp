@@ -140,6 +140,17 @@ std::string_view kind_of_text(std::string_view field) {
   return found == std::end(kKinds) ? "" : found->second;
 }
 
+std::string condition_help(const FieldCondition& condition, const FlagGroup& group) {
+  if (condition.fields.size() > 1) {
+    return {};
+  }
+  const std::string_view field = condition.fields.front();
+  const auto alias = group.aliases.find(field);
+  const std::string flag = flag_name(alias == group.aliases.end() ? field : alias->second);
+  const std::string values = alternatives(condition.values);
+  return concat(condition.is_negated ? "not with " : "with ", flag, values.empty() ? "" : " ", values);
+}
+
 std::string help_text(std::string_view help, const std::vector<std::string>& remarks) {
   std::string text(help);
   for (std::size_t index = 0; index < remarks.size(); ++index) {

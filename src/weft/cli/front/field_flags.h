@@ -64,6 +64,9 @@ std::string help_text(std::string_view help, const std::vector<std::string>& rem
 /// A number as a person writes it: 0.001, 16777216, 1e+12.
 std::string short_number(double value);
 
+/// "with --optimizer adamw or lamb", "not with --warmup-steps"; nothing for a condition of many fields.
+std::string condition_help(const FieldCondition& condition, const FlagGroup& group);
+
 /// A check for an option whose value is one of `names`. Errors: UsageError with the nearest name.
 CLI::Validator one_of(const std::string& flag, const std::vector<std::string>& names);
 
@@ -132,6 +135,11 @@ void add_flag(CLI::App& app, const FieldRule& field, const Value& otherwise, con
     return true;
   };
   std::vector<std::string> said = remarks(field, otherwise);
+  for (const FieldCondition& condition : field.conditions) {
+    if (const std::string text = condition_help(condition, group); !text.empty()) {
+      said.push_back(text);
+    }
+  }
   if (const auto more = group.remarks.find(field.name); more != group.remarks.end()) {
     said.push_back(more->second);
   }

@@ -19,7 +19,9 @@
 #include "weft/core/log.h"
 #include "weft/core/progress.h"
 #include "weft/core/quote.h"
+#include "weft/core/system/option_name.h"
 #include "weft/core/text/number_text.h"
+#include "weft/formats/field_conditions.h"
 #include "weft/store/store_writer.h"
 #include "weft/store/texts/corpus_reader.h"
 #include "weft/tasks/search/passage_vectors.h"
@@ -244,7 +246,46 @@ void print_index(store::Store& store, const IndexCommand& command, const store::
   std::cout << '\n';
 }
 
+// The first of `fields` that was given and asks for something.
+std::optional<std::string> first_given(const Json& given, const std::vector<std::string>& fields) {
+  for (const std::string& field : fields) {
+    if (given.contains(field) && formats::is_set(given.at(field))) {
+      return field;
+    }
+  }
+  return std::nullopt;
+}
+
+// Errors: UsageError for a flag of the model's work where no model makes vectors.
+void check_model_flags(const IndexCommand& command, bool has_model) {
+  if (has_model) {
+    return;
+  }
+  std::vector<std::string> encoder;
+  for (const auto& [name, value] : command.encoder.given.items()) {
+    encoder.push_back(name);
+  }
+  std::optional<std::string> found = first_given(command.given, {"rebuild", "max_length", "truncate", "batch_size"});
+  found = found ? found : first_given(command.encoder.given, encoder);
+  if (found) {
+    throw UsageError(
+        concat(option(*found), " is for the model that makes vectors, and ", quote(command.store, 4096), " has none"),
+        "leave it out, or give --model");
+  }
+}
+
 void check_index(const IndexCommand& command, const IndexConfig& config) {
+  if (command.files.empty()) {
+    const auto found = first_given(command.given, {"format", "text_field", "passage_length", "on_error"});
+    if (found) {
+      throw UsageError(concat(option(*found), " says how files are read, and there are none"),
+                       "leave it out, or name files");
+    }
+  }
+  std::error_code ignored;
+  if (!std::filesystem::exists(command.store, ignored)) {
+    check_model_flags(command, !command.model.empty());
+  }
   if (config.sync && command.files.empty()) {
     throw UsageError("--sync needs files: a store without any of its texts would be left");
   }
@@ -317,6 +358,7 @@ void run_index(const IndexCommand& command) {
     throw UsageError(concat(store.name(), ": the words of this store were made with --stem ", store.words().stem),
                      "another choice needs a new store");
   }
+  check_model_flags(command, !command.model.empty() || store.vector_space().has_value());
   reading_of(store, command, config);
   std::int64_t skipped = 0;
   const store::WriteCounts counts = change_texts(store, texts, command, config, skipped);

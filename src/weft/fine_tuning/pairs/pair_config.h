@@ -95,9 +95,11 @@ struct PairConfig {
                 "the same for train_data: its column or JSON field of alignments; without it none are learned"});
     visit(Field{"alignment_weight", &C::alignment_weight, "weight of the alignments' loss"}.range(0.0, 1000.0));
     visit(Field{"source_field", &C::source_field,
-                "column or JSON field of the source; without it source, src, text, document or article"});
+                "column or JSON field of the source; without it source, src, text, document or article"}
+              .only_with_any({"train_data", "eval_data"}));
     visit(Field{"target_field", &C::target_field,
-                "column or JSON field of the target; without it target, tgt, translation, summary or abstract"});
+                "column or JSON field of the target; without it target, tgt, translation, summary or abstract"}
+              .only_with_any({"train_data", "eval_data"}));
   }
 
   /// How pairs are made of plain texts.
@@ -130,7 +132,8 @@ struct PairConfig {
   template <typename Visitor>
   static void run_fields(Visitor& visit) {
     using C = PairConfig;
-    visit(Field{"header", &C::header, "the first row of a table names its columns; otherwise they are 1, 2, ..."});
+    visit(Field{"header", &C::header, "the first row of a table names its columns; otherwise they are 1, 2, ..."}
+              .only_with_any({"train_data", "eval_data"}));
     visit(Field{"on_error", &C::on_error, "what to do with a malformed record; skip counts it and goes on"}.one_of(
         {"fail", "skip"}));
     visit(Field{"max_source_length", &C::max_source_length,
@@ -152,8 +155,12 @@ struct PairConfig {
               .range(1, training::kMostTokens));
     visit(Field{"generated_examples", &C::generated_examples,
                 "held-out sources that an evaluation translates or summarises, from the first on; 0 for none"}
-              .range(0, 1 << 24));
-    visit(Field{"eval_beams", &C::eval_beams, "beams of that search; 1 is greedy"}.range(1, 64));
+              .range(0, 1 << 24)
+              .only_with_any({"eval_source", "eval_data", "eval_text"}));
+    visit(Field{"eval_beams", &C::eval_beams, "beams of that search; 1 is greedy"}
+              .range(1, 64)
+              .only_with_any({"eval_source", "eval_data", "eval_text"})
+              .only_with_any({"generated_examples"}));
   }
 };
 

@@ -115,6 +115,7 @@ Json evaluate_own(const models::LanguageModel& model, const checkpoint::OpenedMo
     refuse(config.mask_window != usual.mask_window, "mask_window");
     refuse(config.mask_probability != usual.mask_probability, "mask_probability");
     refuse(config.masking != usual.masking, "masking");
+    refuse(config.seed != usual.seed, "seed");
   }
   if (!config.images.empty()) {
     require(config.token_scores.empty() && config.context == 0, option("token_scores"), " and ", option("context"),

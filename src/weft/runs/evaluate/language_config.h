@@ -38,7 +38,8 @@ struct LanguageConfig {
     visit(Field{"audio", &C::audio, "sound to score under a model of sound: WAV files and folders of them"});
     visit(Field{"audio_channel", &C::audio_channel,
                 "only: sound has one channel, any other is an error; first: the first channel of each file is taken"}
-              .one_of({"only", "first"}));
+              .one_of({"only", "first"})
+              .only_with_any({"audio"}));
     visit(Field{"context", &C::context,
                 "tokens that the model reads at once; 0 for the length that the model was made for"}
               .at_least(0));

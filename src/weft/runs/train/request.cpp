@@ -19,6 +19,7 @@
 #include "weft/hub/models.h"
 #include "weft/models/transformer_config.h"
 #include "weft/profile/prune/attention_file.h"
+#include "weft/runs/train/conditions.h"
 #include "weft/training/distillation/config.h"
 #include "weft/training/processes/process_group.h"
 #include "weft/training/run_directory.h"
@@ -45,20 +46,30 @@ std::vector<std::string_view> known_fields() {
   return known;
 }
 
-// The config file's fields with those that are given laid over them, checked by name only.
-Json merged_fields(const TrainOptions& options) {
+struct Fields {
+  Json all;      // the config file's, with those that are given laid over them
+  Json written;  // those that somebody wrote: not the ones of a file that a run wrote, which has every field
+};
+
+// Checked by name only.
+Fields merged_fields(const TrainOptions& options) {
   const std::string& file = options.config_file;
   const std::vector<std::string_view> known = known_fields();
   formats::check_keys(options.given, "weft train", known, {});
   Json fields = Json::object();
+  Json written_fields = Json::object();
   if (!file.empty()) {
     fields = formats::read_json(named_by_user(file));
     // What a run's own files hold besides fields: they are taken as config files, too.
     const std::initializer_list<std::string_view> written = {"architectures", "model_type", "weft_version",
                                                              "torch_version"};
     formats::check_keys(fields, file, known, written);
+    const bool is_of_run = fields.contains("weft_version");
     for (const std::string_view name : written) {
       fields.erase(std::string(name));
+    }
+    if (!is_of_run) {
+      written_fields = fields;
     }
   }
   std::vector<std::string> read;
@@ -71,7 +82,8 @@ Json merged_fields(const TrainOptions& options) {
     options.heard(file, read);
   }
   fields.update(options.given);
-  return fields;
+  written_fields.update(options.given);
+  return {fields, written_fields};
 }
 
 // The task that a run's training.json, or a config file of that form, names; nothing where it names none or is not
@@ -254,24 +266,9 @@ TrainRequest with_graphs(TrainRequest request, const fs::path& graphs) {
   return request;
 }
 
-}  // namespace
-
-bool is_resumed(Training training) {
-  return training == Training::kResumedModel || training == Training::kResumedEncoder ||
-         training == Training::kResumedFineTuning || training == Training::kResumedPairs;
-}
-
-std::vector<TrainRequest> decide(const TrainOptions& options) {
-  const std::string task = task_of(options);
-  check_fields_of_task(task, options.given);
-  Json fields = merged_fields(options);
-  if (!options.resume && !model_of(fields).empty()) {  // a run that is resumed has its model in itself
-    fields["model"] = hub::local_model(model_of(fields)).string();
-  }
-  if (const auto teacher = formats::value_or(fields, "distill", "weft train", std::string()); !teacher.empty()) {
-    fields["distill"] = hub::local_model(teacher).string();
-  }
-  const std::filesystem::path graphs = read_attention_file(fields, task);
+// One run, or one a seed, in the order of the seeds.
+std::vector<TrainRequest> requests_of(const TrainOptions& options, const std::string& task, Json fields,
+                                      const fs::path& graphs) {
   if (options.seeds == 1) {
     return {with_graphs(run_request(options, task, fields, options.out), graphs)};
   }
@@ -284,6 +281,31 @@ std::vector<TrainRequest> decide(const TrainOptions& options) {
   for (std::int64_t seed = first; seed < first + options.seeds; ++seed) {
     fields["seed"] = seed;
     requests.push_back(with_graphs(run_request(options, task, fields, seed_directory(options, seed)), graphs));
+  }
+  return requests;
+}
+
+}  // namespace
+
+bool is_resumed(Training training) {
+  return training == Training::kResumedModel || training == Training::kResumedEncoder ||
+         training == Training::kResumedFineTuning || training == Training::kResumedPairs;
+}
+
+std::vector<TrainRequest> decide(const TrainOptions& options) {
+  const std::string task = task_of(options);
+  check_fields_of_task(task, options.given);
+  auto [fields, written] = merged_fields(options);
+  if (!options.resume && !model_of(fields).empty()) {  // a run that is resumed has its model in itself
+    fields["model"] = hub::local_model(model_of(fields)).string();
+  }
+  if (const auto teacher = formats::value_or(fields, "distill", "weft train", std::string()); !teacher.empty()) {
+    fields["distill"] = hub::local_model(teacher).string();
+  }
+  const std::filesystem::path graphs = read_attention_file(fields, task);
+  std::vector<TrainRequest> requests = requests_of(options, task, std::move(fields), graphs);
+  for (const TrainRequest& request : requests) {
+    check_given_conditions(request, written);
   }
   return requests;
 }
