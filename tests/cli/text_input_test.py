@@ -169,6 +169,14 @@ class TextsOfTasksTest(EncoderCase):
         (self.folder / "a.csv").write_text("text\na cat\n")
         lines = weft("classify", model, "--file", self.folder / "a.csv", "--format", "lines", "--text-field", "text")
         self.assert_fails(lines, 1, "a.csv': is read as lines of text, which have no column or field 'text'")
+        (self.folder / "b.csv").write_text("a cat,1\na dog,2\n")  # no column has a known name: lines
+        for name, text, what in (("a.txt", "a cat\n", "lines of text"), ("b.csv", None, "lines of text"), ("a.jsonl", '{"text": "a cat"}\n', "JSON lines")):
+            if text is not None:
+                (self.folder / name).write_text(text)
+            self.assert_fails(weft("classify", model, "--file", self.folder / name, "--no-header"), 1, f"{name}': --no-header is for tables", what)
+        (self.folder / "a.fa").write_text(">cat\nACGT\n")
+        fields = weft("classify", model, "--file", self.folder / "a.fa", "--text-field", "name")
+        self.assert_fails(fields, 1, "a.fa': is read as sequences of FASTA, which have no column or field 'name'")
 
 
 class RecordsTest(EncoderCase):

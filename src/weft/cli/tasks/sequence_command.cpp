@@ -29,9 +29,9 @@ void check_sequence_source(const SequenceFlags& flags, bool whole) {
   if (!flags.task.out.empty()) {
     check_result_path(flags.task.out);
   }
-  const readers::InputTextOptions& reading = flags.source.reading;
-  if (is_one_text(flags.source, whole) && (reading.format != "auto" || !reading.text_field.empty())) {
-    throw UsageError("--document takes the whole file as one text; --format and --text-field are for records");
+  const std::string flag = tasks::given_reading_flag(flags.source.reading);
+  if (is_one_text(flags.source, whole) && !flag.empty()) {
+    throw UsageError(concat("--document takes the whole file as one text; ", flag, " is for records"), "leave it out");
   }
 }
 

@@ -98,12 +98,22 @@ std::string format_of_objects(ByteSource& bytes, const InputTextOptions& options
   return format == "json" ? "json" : "jsonl";
 }
 
-void refuse_field_of_lines(const std::string& name, const InputTextOptions& options) {
+// What says how other formats are read. `what`: how this file is.
+void refuse_parts(const std::string& name, std::string_view what, const InputTextOptions& options) {
   const std::string& field = options.text_field.empty() ? options.pair_field : options.text_field;
   if (!field.empty()) {
     throw Error(ErrorKind::kArgument,
-                concat(name, ": is read as lines of text, which have no column or field ", quote(field)),
+                concat(name, ": is read as ", what, ", which have no column or field ", quote(field)),
                 concat(option("format"), " names the format where it is a table or JSON"));
+  }
+}
+
+void refuse_header(const std::string& name, std::string_view what, const InputTextOptions& options) {
+  if (!options.header) {
+    throw Error(ErrorKind::kArgument,
+                concat(name, ": ", option("no_header"), " is for tables, and this is read as ", what),
+                concat("leave it out; or ", option("format"), " csv or tsv reads a table, and ", option("text_field"),
+                       " names its column: 1, 2, ..."));
   }
 }
 
@@ -113,7 +123,7 @@ std::string resolved_format(ByteSource& bytes, const InputTextOptions& options) 
   }
   if (options.format != "auto") {
     if (options.format == "lines") {
-      refuse_field_of_lines(bytes.name(), options);
+      refuse_parts(bytes.name(), "lines of text", options);
     }
     refuse_no_text(bytes);
     return options.format;
@@ -129,7 +139,7 @@ std::string resolved_format(ByteSource& bytes, const InputTextOptions& options) 
     return "lines";
   }
   if (kind.format == "text") {
-    refuse_field_of_lines(bytes.name(), options);
+    refuse_parts(bytes.name(), "lines of text", options);
   }
   if (kind.by_content() && !kind.named_alike) {
     log_warning(bytes.name(), ": ", kind.reason, ", so it is read as ", spoken(kind.format), "; ", option("format"),
@@ -332,6 +342,9 @@ Next sequences_of(ByteSource bytes, bool keep_fields) {
 Next open(ByteSource bytes, const InputTextOptions& options) {
   const std::string format = resolved_format(bytes, options);
   const std::string name = bytes.name();
+  if (format != "csv" && format != "tsv") {
+    refuse_header(name, format == "lines" ? "lines of text" : spoken(format), options);
+  }
   if (format == "lines") {
     return lines_of(std::move(bytes), options.pairs);
   }
@@ -354,6 +367,7 @@ Next open(ByteSource bytes, const InputTextOptions& options) {
   }
   require(!options.pairs, name, ": ", option("pairs"), " needs two texts a record, and ", spoken(format), " have one");
   if (format == "fasta") {
+    refuse_parts(name, "sequences of FASTA", options);
     return sequences_of(std::move(bytes), options.keep_fields);
   }
   require(
