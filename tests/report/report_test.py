@@ -97,6 +97,30 @@ class ReportTest(Case):
         self.assertEqual(again.returncode, 0, again.stderr)
         self.assertEqual(losses(f"{self.run_directory}-again"), losses(self.run_directory))
 
+    def assert_made_again(self, name, *arguments):
+        run = self.folder / name
+        made = weft("train", *arguments, "--threads", "1", "--dtype", "float32", "--out", run)
+        self.assertEqual(made.returncode, 0, made.stderr)
+        again = weft(*shlex.split(weft_json("report", run)["command"])[1:])
+        self.assertEqual(again.returncode, 0, again.stderr)
+        self.assertEqual(losses(f"{run}-again"), losses(run))
+        return run
+
+    def test_the_command_makes_runs_of_pairs_again(self):
+        pairs = self.folder / "pairs.tsv"
+        pairs.write_text("source\ttarget\n" + "a red house\tein rotes Haus\na cat\teine Katze\nthe book\tdas Buch\n" * 3)
+        data = ("--train-data", pairs, "--batch-tokens", "40", "--steps", "3")
+        shape = ("--width", "16", "--layers", "1", "--heads", "2", "--vocabulary-size", "270")
+        first = self.assert_made_again("first", "--task", "translate", *data, *shape, "--encoder-attention", "window(4)", "--optimizer", "lamb", "--eval-data",
+                                       pairs, "--eval-beams", "2", "--max-source-positions", "64")
+        self.assert_made_again("further", "--task", "translate", "--model", first, *data, "--dropout", "0.4", "--warmup-steps", "2")
+        self.assert_made_again("repairs", "--task", "denoise", "--noise", "mask", "--train-text", pairs, *data[2:], *shape, "--truncate")
+
+    def test_the_command_makes_a_run_from_an_encoder_again(self):
+        text = ("--task", "mlm", "--train-text", self.train_text, "--steps", "2", "--context", "16")
+        first = self.assert_made_again("first", *text, "--batch-size", "2", "--width", "16", "--layers", "1", "--heads", "2")
+        self.assert_made_again("further", *text, "--batch-size", "32", "--model", first)
+
     def test_what_is_no_run_is_refused(self):
         self.assert_fails(weft("report", self.folder), 1, "training.json")
         self.assert_fails(weft("compare", self.folder), 1, "training.json")

@@ -5,13 +5,20 @@
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>
+#include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
+#include "weft/core/disk/model_file.h"
 #include "weft/core/system/option_name.h"
+#include "weft/fine_tuning/masked_text/masked_text_run.h"
+#include "weft/fine_tuning/pairs/pair_config.h"
 #include "weft/fine_tuning/settings.h"
 #include "weft/formats/config_json.h"
+#include "weft/formats/field_conditions.h"
 #include "weft/formats/json_members.h"
+#include "weft/models/encoder_decoder_config.h"
 #include "weft/models/transformer_config.h"
 #include "weft/text/hugging_face.h"
 #include "weft/training/distillation/config.h"
@@ -46,23 +53,25 @@ std::string value_words(const Json& value) {
   return words;
 }
 
-// Flags of the fields that are not what they are by default; `other_defaults` of a task go first.
+// Flags of the fields that are neither what they are without a flag nor without a meaning in this run. `usual`: what
+// fields are without a flag where that is not the default of `Config`.
 template <typename Config>
-std::string changed_flags(const Json& fields, const std::vector<std::string>& left_out,
-                          const Json& other_defaults = Json::object()) {
+std::string changed_flags(const Json& fields, const std::vector<std::string_view>& left_out,
+                          const Json& usual = Json::object()) {
   Json defaults = formats::to_json(Config());
-  defaults.update(other_defaults);
+  defaults.update(formats::only_fields_of<Config>(usual));
   std::string flags;
-  for (const auto& [name, standard] : defaults.items()) {
+  Config::fields([&](const FieldRule& field) {
+    const std::string name(field.name);
     const auto found = fields.find(name);
-    if (found == fields.end() || *found == standard ||
+    if (found == fields.end() || *found == defaults.at(name) || !formats::conditions_hold(field, fields) ||
         std::find(left_out.begin(), left_out.end(), name) != left_out.end()) {
-      continue;
+      return;
     }
     const bool off = found->is_boolean() && *found == Json(false);
     flags += (off ? " --no-" + flag_name(name).substr(2) : " " + flag_name(name)) +
              (found->is_boolean() ? "" : value_words(*found));
-  }
+  });
   return flags;
 }
 
@@ -70,40 +79,109 @@ std::string distillation_flags(const report::RunFigures& run) {
   return changed_flags<training::DistillationConfig>(run.training, {"distill_digest"});
 }
 
+// Epochs say how many steps there are.
+std::vector<std::string_view> said_otherwise(const report::RunFigures& run) {
+  std::vector<std::string_view> names = {"task", "processes"};
+  if (formats::value_or(run.training, "epochs", run.where("training.json"), std::int64_t{0}) > 0) {
+    names.emplace_back("steps");
+  }
+  return names;
+}
+
+std::string tokenizer_flag(const report::RunFigures& run) {
+  if (std::filesystem::exists(run.path / "tokenizer.model")) {
+    return " --tokenizer " + shell_word((run.path / "tokenizer.model").string());
+  }
+  return text::HuggingFaceTokenizer::present_in(run.path) ? " --tokenizer " + shell_word(run.path.string()) : "";
+}
+
+// What fields are without a flag, where a task goes on from a model.
+Json usual_of_task(const report::RunFigures& run, const std::string& task) {
+  if (!fine_tuning::is_fine_tuning_task(task)) {
+    return fine_tuning::further_training_defaults();
+  }
+  Json usual = fine_tuning::fine_tuning_defaults();
+  const std::string where = run.where("training.json");
+  const auto preset = formats::value_or(run.training, "preset", where, std::string("none"));
+  usual.update(fine_tuning::preset_fields(preset, {{"task", task}}, where));
+  return usual;
+}
+
+std::string flags_of_task(const report::RunFigures& run, const std::string& task) {
+  const std::vector<std::string_view> others = said_otherwise(run);
+  const Json usual = usual_of_task(run, task);
+  return changed_flags<fine_tuning::FineTuningConfig>(run.training, others, usual) +
+         changed_flags<fine_tuning::DataSettings>(run.training, {}, usual) +
+         changed_flags<fine_tuning::RetrievalConfig>(run.training, {}) +
+         changed_flags<training::TextConfig>(run.training, {}) + distillation_flags(run) +
+         changed_flags<training::TrainerConfig>(run.training, others, usual);
+}
+
+// The shape and the vocabulary are those of the run. A model that it began with has both; what a flag may change of one
+// is not in training.json, and so read from both directories.
+std::string flags_of_pair_model(const report::RunFigures& run, const fine_tuning::PairSettings& usual) {
+  const std::vector<std::string_view> no_flags = {
+      "vocab_size",   "decoder_vocab_size",     "position_offset",    "pad_token_id",   "bos_token_id",
+      "eos_token_id", "decoder_start_token_id", "encoder_full_until", "tokenizer_class"};
+  Json own = run.model.is_object() ? run.model : Json::object();
+  if (usual.pairs.model.empty()) {
+    return changed_flags<models::EncoderDecoderConfig>(own, no_flags, formats::to_json(usual.model)) +
+           tokenizer_flag(run);
+  }
+  const ModelFile file(usual.pairs.model, "config.json");
+  if (!file.exists()) {
+    return {};
+  }
+  const Json first = formats::read_json_object(file);
+  for (const std::string_view name : field_names<models::EncoderDecoderConfig>()) {
+    if (!first.contains(std::string(name))) {
+      own.erase(std::string(name));
+    }
+  }
+  return changed_flags<models::EncoderDecoderConfig>(own, no_flags, first);
+}
+
+// What differs from a run of this preset, or of this model, over the same files.
+std::string flags_of_pairs(const report::RunFigures& run) {
+  Json fields = {{"steps", 1}};  // or there would be no run
+  for (const char* name : {"task", "preset", "model", "train_source", "train_target", "train_data", "train_text"}) {
+    if (run.training.contains(name)) {
+      fields[name] = run.training.at(name);
+    }
+  }
+  const fine_tuning::PairSettings usual =
+      fine_tuning::make_pair_settings(fields, std::nullopt, run.where("training.json"));
+  Json trainer = formats::to_json(usual.trainer);
+  trainer["steps"] = 0;
+  std::vector<std::string_view> others = said_otherwise(run);
+  std::string flags = changed_flags<training::TrainerConfig>(run.training, others, trainer);
+  others.insert(others.end(), {"vocabulary", "vocabulary_size"});
+  return changed_flags<fine_tuning::PairConfig>(run.training, others) + flags + flags_of_pair_model(run, usual);
+}
+
+std::string flags_of_new_model(const report::RunFigures& run) {
+  const bool encoder =
+      run.model.is_object() && !formats::value_or(run.model, "is_decoder", run.where("config.json"), true);
+  std::string flags = encoder ? " --encoder" : "";
+  flags += changed_flags<training::TrainerConfig>(run.training, {});
+  flags += changed_flags<training::TextConfig>(run.training, {});
+  flags += distillation_flags(run);
+  if (run.model.is_object()) {
+    flags += changed_flags<models::TransformerConfig>(run.model,
+                                                      {"vocab_size", "tokenizer_class", "is_decoder", "picture_shape"});
+  }
+  return flags + tokenizer_flag(run);
+}
+
 }  // namespace
 
 std::string command_to_repeat(const report::RunFigures& run) {
-  std::string command = "weft train";
-  const std::string out = " --out " + shell_word(run.path.string() + "-again");
-  const std::string where = run.where("training.json");
-  if (const auto task = formats::value_or(run.training, "task", where, std::string()); !task.empty()) {
-    // Epochs say how many steps there are.
-    const bool by_epochs = formats::value_or(run.training, "epochs", where, std::int64_t{0}) > 0;
-    std::vector<std::string> left_out = {"task", "processes"};
-    left_out.insert(left_out.end(), by_epochs ? 1 : 0, "steps");
-    command += " --task " + task + changed_flags<fine_tuning::FineTuningConfig>(run.training, left_out) +
-               changed_flags<fine_tuning::DataSettings>(run.training, {}) +
-               changed_flags<fine_tuning::RetrievalConfig>(run.training, {}) +
-               changed_flags<training::TextConfig>(run.training, {}) + distillation_flags(run);
-    return command +
-           changed_flags<training::TrainerConfig>(run.training, left_out, fine_tuning::fine_tuning_defaults()) + out;
+  const auto task = formats::value_or(run.training, "task", run.where("training.json"), std::string());
+  std::string flags = task.empty() ? flags_of_new_model(run) : " --task " + task;
+  if (!task.empty()) {
+    flags += fine_tuning::is_pair_task(task) ? flags_of_pairs(run) : flags_of_task(run, task);
   }
-  const bool encoder =
-      run.model.is_object() && !formats::value_or(run.model, "is_decoder", run.where("config.json"), true);
-  command += encoder ? " --encoder" : "";
-  command += changed_flags<training::TrainerConfig>(run.training, {});
-  command += changed_flags<training::TextConfig>(run.training, {});
-  command += distillation_flags(run);
-  if (run.model.is_object()) {
-    command += changed_flags<models::TransformerConfig>(
-        run.model, {"vocab_size", "tokenizer_class", "is_decoder", "picture_shape"});
-  }
-  if (std::filesystem::exists(run.path / "tokenizer.model")) {
-    command += " --tokenizer " + shell_word((run.path / "tokenizer.model").string());
-  } else if (text::HuggingFaceTokenizer::present_in(run.path)) {
-    command += " --tokenizer " + shell_word(run.path.string());
-  }
-  return command + out;
+  return "weft train" + flags + " --out " + shell_word(run.path.string() + "-again");
 }
 
 }  // namespace weft::cli
