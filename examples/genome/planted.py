@@ -7,6 +7,7 @@ has 1; who sees neither 1/2. Motifs begin where a word of six bases begins, so t
 words begin.
 """
 import random
+import sys
 from typing import NamedTuple
 
 WORD, MOTIF_WORDS = 6, 2
@@ -52,7 +53,7 @@ def place(draw, words, motif, distances, taken):
 
 
 def planted(draw, bases, found):
-    words, labels, taken = [bases[begin:begin + WORD] for begin in range(0, len(bases), WORD)], set(), set()
+    words, labels, taken = [sys.intern(bases[begin:begin + WORD]) for begin in range(0, len(bases), WORD)], set(), set()
     for name, (first, second) in found.items():
         has = draw.random() < 0.5, draw.random() < 0.5
         if has[0]:

@@ -6,6 +6,8 @@ fewer bases sees the same pieces, cut around the middle. Figures are medians of 
 what one of two motifs tells, 1/2 nothing. A window alone is the control of equal cost: the first token, which the head reads, has no global one to see
 by. Naive Bayes counts words of six bases and needs no reach. Motifs, places and pieces are drawn anew for each seed; pieces that are scored are from
 the last fifth of the genome.
+
+Each piece is seen once: of 4,000 pieces that they see ten times such models learn every piece by heart, and no motif.
 """
 import collections
 import functools
@@ -28,8 +30,8 @@ GENOME = "genomics/ecoli.fa.gz"
 NEEDS = [GENOME]
 ATTENTION = {"full": "full", "window, global": "block(32, window(3) | global(first=1))", "window": "block(32, window(3))"}
 CUTS = {252: 42, 1020: 170, 4092: planted.WORDS}
-LEARNED, SCORED = 4000, 1000
-EPOCHS, BATCH, LAYERS, WIDTH = 10, 16, 2, 128
+LEARNED, SCORED = 40000, 1000
+EPOCHS, BATCH, LAYERS, WIDTH = 1, 16, 2, 128
 COUNTS = "counts of words"
 
 
