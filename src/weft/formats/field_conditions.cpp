@@ -71,7 +71,10 @@ bool is_set(const Json& value) {
   if (value.is_boolean()) {
     return value.get<bool>();
   }
-  return value.is_number() ? value.get<double>() != 0 : !value.empty() && value != "";
+  if (value.is_string()) {
+    return !value.get_ref<const std::string&>().empty();
+  }
+  return value.is_number() ? value.get<double>() != 0 : !value.empty();
 }
 
 bool conditions_hold(const FieldRule& field, const Json& values) {
