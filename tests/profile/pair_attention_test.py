@@ -106,6 +106,8 @@ class PairAttentionTest(Case):
         self.assert_fails(weft(*self.training("--model", model, "--steps", 1, *at, "--out", self.folder / "new")), 2, "--cross-attention", does_not_fit)
         self.assert_fails(weft("eval", model, "--task", "translate"), 2, "--source FILE with --target FILE, or --data FILE")
         self.assert_fails(weft("eval", model, "--task", "translate", "--source", self.files["source"]), 2, "--target")
+        for flags in (("--source-field", "de"), ("--target-field", "en"), ("--no-header",)):
+            self.assert_fails(weft("eval", model, "--task", "translate", *self.pairs(), *flags), 2, f"{flags[0]} is for the tables and JSON of --data")
         self.assert_fails(weft("eval", model, "--source", self.files["source"], "--text", self.held_out), 2, "--task translate or --task summarize")
         self.assert_fails(weft(*evaluate, "--max-bytes", 5), 2, "--max-bytes")
         self.assert_fails(weft(*evaluate, "--stride", 5), 2, "--stride")

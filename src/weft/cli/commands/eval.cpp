@@ -51,6 +51,17 @@ struct EvalOptions {
   bool json = false;
 };
 
+// Errors: UsageError for what names columns where sources and targets are files of lines.
+void check_columns(const runs::PairsAsked& asked) {
+  std::string flag = asked.given.value("header", true) ? "" : "--no-header";
+  for (const char* name : {"source_field", "target_field"}) {
+    flag = asked.given.contains(name) ? flag_name(name) : flag;
+  }
+  if (asked.data.empty() && !flag.empty()) {
+    throw UsageError(concat(flag, " is for the tables and JSON of --data, and there is none"), "leave it out");
+  }
+}
+
 void run_pairs(const EvalOptions& options, const checkpoint::ModelOnDemand& model) {
   EvalPairsOptions pairs = options.pairs;
   pairs.asked.run = options.run;
@@ -76,6 +87,7 @@ void run_pairs(const EvalOptions& options, const checkpoint::ModelOnDemand& mode
     }
     pairs.asked.given[name] = value;
   }
+  check_columns(pairs.asked);
   apply_machine(options.machine);
   eval_pairs(pairs, model);
 }
