@@ -113,10 +113,15 @@ Json fine_tuning_defaults() {
           {"weight_decay", 0.01},  {"beta2", 0.999},       {"batch_size", 32}};
 }
 
-RunSettings make_settings(const Json& fields, std::string_view where) {
+Json with_defaults(const Json& fields, std::string_view where) {
   Json all = fine_tuning_defaults();
   all.update(preset_fields(formats::value_or(fields, "preset", where, std::string("none")), fields, where));
   all.update(fields);
+  return all;
+}
+
+RunSettings make_settings(const Json& fields, std::string_view where) {
+  Json all = with_defaults(fields, where);
   RunSettings settings;
   formats::update_from_json(settings.task, formats::only_fields_of<FineTuningConfig>(all), where);
   formats::update_from_json(settings.data, formats::only_fields_of<DataSettings>(all), where);

@@ -176,7 +176,10 @@ void check_folds(const DataSettings& data, std::string_view where);
 /// rate, its schedule, weight decay, batch size.
 formats::Json fine_tuning_defaults();
 
-/// The settings that `fields` amount to, over fine_tuning_defaults(); checked. Errors: kFormat for a name that is none,
+/// `fields` over the preset that they name, over fine_tuning_defaults(). Errors: those of preset_fields().
+formats::Json with_defaults(const formats::Json& fields, std::string_view where);
+
+/// The settings that `fields` amount to, over with_defaults(); checked. Errors: kFormat for a name that is none,
 /// kArgument naming `where`, the field and the rule.
 RunSettings make_settings(const formats::Json& fields, std::string_view where);
 

@@ -100,10 +100,10 @@ Json usual_of_task(const report::RunFigures& run, const std::string& task) {
   if (!fine_tuning::is_fine_tuning_task(task)) {
     return fine_tuning::further_training_defaults();
   }
-  Json usual = fine_tuning::fine_tuning_defaults();
   const std::string where = run.where("training.json");
   const auto preset = formats::value_or(run.training, "preset", where, std::string("none"));
-  usual.update(fine_tuning::preset_fields(preset, {{"task", task}}, where));
+  Json usual = fine_tuning::with_defaults({{"task", task}, {"preset", preset}}, where);
+  usual.erase("preset");  // it is a flag of its own
   return usual;
 }
 

@@ -8,7 +8,6 @@
 #include "weft/fine_tuning/pairs/pair_config.h"
 #include "weft/fine_tuning/settings.h"
 #include "weft/formats/field_conditions.h"
-#include "weft/formats/json_members.h"
 #include "weft/models/transformer_config.h"
 #include "weft/training/text_config.h"
 
@@ -60,10 +59,7 @@ void check_examples(const TrainRequest& request, Settings settings) {
   settings.add(training::TrainerConfig());
   settings.add(fine_tuning::FineTuningConfig());
   settings.add(fine_tuning::DataSettings());
-  settings.lay_over(fine_tuning::fine_tuning_defaults());
-  const auto preset = formats::value_or(request.fields, "preset", "weft train", std::string("none"));
-  settings.lay_over(fine_tuning::preset_fields(preset, request.fields, "weft train"));
-  settings.lay_over(request.fields);
+  settings.lay_over(fine_tuning::with_defaults(request.fields, "weft train"));
   settings.check<training::TrainerConfig, fine_tuning::FineTuningConfig, fine_tuning::DataSettings>();
 }
 

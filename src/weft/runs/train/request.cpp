@@ -57,19 +57,19 @@ Fields merged_fields(const TrainOptions& options) {
   const std::vector<std::string_view> known = known_fields();
   formats::check_keys(options.given, "weft train", known, {});
   Json fields = Json::object();
-  Json written_fields = Json::object();
+  Json written = Json::object();
   if (!file.empty()) {
     fields = formats::read_json(named_by_user(file));
     // What a run's own files hold besides fields: they are taken as config files, too.
-    const std::initializer_list<std::string_view> written = {"architectures", "model_type", "weft_version",
-                                                             "torch_version"};
-    formats::check_keys(fields, file, known, written);
+    const std::initializer_list<std::string_view> no_fields = {"architectures", "model_type", "weft_version",
+                                                               "torch_version"};
+    formats::check_keys(fields, file, known, no_fields);
     const bool is_of_run = fields.contains("weft_version");
-    for (const std::string_view name : written) {
+    for (const std::string_view name : no_fields) {
       fields.erase(std::string(name));
     }
     if (!is_of_run) {
-      written_fields = fields;
+      written = fields;
     }
   }
   std::vector<std::string> read;
@@ -82,8 +82,8 @@ Fields merged_fields(const TrainOptions& options) {
     options.heard(file, read);
   }
   fields.update(options.given);
-  written_fields.update(options.given);
-  return {fields, written_fields};
+  written.update(options.given);
+  return {fields, written};
 }
 
 // The task that a run's training.json, or a config file of that form, names; nothing where it names none or is not
