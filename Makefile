@@ -46,7 +46,7 @@ restore-model: setup
 
 # A table of docs/results.md from the texts in WEFT_DATA, without TABLE their names; goes on where it was stopped.
 science: setup
-	@scripts/build release weft
+	$(if $(TABLE),@scripts/build release weft)
 	@examples/science/science.py $(TABLE)
 
 clean:

@@ -44,7 +44,7 @@ class EarlierRunsTest(Case):
         found = weft_json("eval", run, "--text", self.earlier / "held-out.txt", "--context", "32", "--dtype", "float32")
         self.assert_same(found, FIGURES["eval"] | TYPE)
         for flags, said in ((("--seed", "3"), "--seed is for encoders"), (("--masking", "words"), "--masking is for encoders"),
-                            (("--audio-channel", "first"), "weft eval: --audio-channel says nothing without --audio")):
+                            (("--audio-channel", "first"), "weft eval: --audio-channel has no effect without --audio")):
             self.assertIn(said, weft("eval", run, "--text", self.earlier / "held-out.txt", *flags).stderr)
         found = weft_json("generate", run, "--prompt", "the loom", "--max-new-tokens", "12", "--temperature", "0")
         self.assert_same(found, FIGURES["generate"] | TYPE)

@@ -202,19 +202,6 @@ TEST_F(Denoising, RefusesWhatMakesNoPairs) {
   given = noisy("permute-infill");
   given["bpe_dropout"] = 0.1;
   refuse(given, ErrorKind::kArgument, {"bpe_dropout"});
-  given = noisy("gap-sentences");
-  given["gap_choice"] = "lead";
-  given["gap_score_noise"] = 0.2;
-  refuse(given, ErrorKind::kArgument, {"gap_score_noise", "lead"});
-  given = noisy("mask");
-  given["noise_span"] = 2.0;
-  refuse(given, ErrorKind::kArgument, {"noise_span changes nothing", "mask"});
-  given = noisy("rotate");
-  given["noise_share"] = 0.2;
-  refuse(given, ErrorKind::kArgument, {"noise_share changes nothing", "rotate"});
-  given = noisy("spans");
-  given["gap_choice"] = "lead";
-  refuse(given, ErrorKind::kArgument, {"gap_choice changes nothing", "spans"});
   given = noisy("words");
   refuse(given, ErrorKind::kArgument, {"noise", "words", "gap-sentences"});
   given = noisy("spans");
@@ -228,9 +215,6 @@ TEST_F(Denoising, RefusesWhatMakesNoPairs) {
   refuse(given, ErrorKind::kFormat, {"one.txt", "the text is empty"});
   test::write_text(folder_ / "one.txt", "caf\xE9");
   refuse(given, ErrorKind::kFormat, {"one.txt", "UTF-8"});
-  Json pairs = fields();
-  pairs["noise"] = "spans";
-  refuse(pairs, ErrorKind::kArgument, {"noise is for denoise"});
 }
 
 TEST_F(Denoising, ReadsRecordsOfTables) {

@@ -50,7 +50,7 @@ TEST(FieldConditions, AValueOfTheOtherFieldIsNamedWithWhatFits) {
 TEST(FieldConditions, OneOfSeveralFieldsSuffices) {
   check({{"every", 3}, {"held_out", {"a.txt"}}});
   check({{"every", 3}, {"pictures", "folder"}});
-  test::expect_error(ErrorKind::kArgument, {"every says nothing without held_out or pictures"},
+  test::expect_error(ErrorKind::kArgument, {"every has no effect without held_out or pictures"},
                      [] { check({{"every", 3}, {"held_out", Json::array()}, {"pictures", ""}}); });
 }
 
@@ -64,7 +64,7 @@ TEST(FieldConditions, WhatSwitchesNothingOnIsAtHomeEverywhere) {
   check({{"every", 0}});
   check({{"relative", false}});
   check({{"header", true}});
-  test::expect_error(ErrorKind::kArgument, {"header says nothing without held_out"},
+  test::expect_error(ErrorKind::kArgument, {"header has no effect without held_out"},
                      [] { check({{"header", false}}); });
   test::expect_error(ErrorKind::kArgument, {"relative is for optimizer adafactor"},
                      [] { check({{"relative", true}}); });

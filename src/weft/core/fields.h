@@ -72,7 +72,7 @@ struct Field : FieldRule {
     decided_by = who;
     return *this;
   }
-  /// The field says something only where `other` has one of `values`. Who gives a field that says nothing is told so
+  /// The field has an effect only where `other` has one of `values`. Who gives a field that has none is told so
   /// (formats/field_conditions.h).
   Field& only_with(std::string_view other, std::vector<std::string_view> values) {
     conditions.push_back({{other}, std::move(values)});

@@ -58,11 +58,12 @@ std::string names_of(const FieldCondition& condition, const Json& values) {
                 "leave it out");
   }
   if (condition.values.empty()) {
-    throw Error(ErrorKind::kArgument, concat(begin, " says nothing without ", names), "leave it out");
+    throw Error(ErrorKind::kArgument, concat(begin, " has no effect without ", names),
+                concat("give ", names, ", or leave it out"));
   }
-  throw Error(ErrorKind::kArgument,
-              concat(begin, " is for ", names, " ", alternatives(condition.values), ", found ", shown(found)),
-              "leave it out");
+  const std::string other = concat(names, " ", alternatives(condition.values));
+  throw Error(ErrorKind::kArgument, concat(begin, " is for ", other, ", found ", shown(found)),
+              concat("give ", other, ", or leave it out"));
 }
 
 }  // namespace

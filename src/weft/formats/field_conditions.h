@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fields that were given and say nothing, because of what other fields are: `beta1` beside the optimiser adafactor. A
-// config as a whole may hold them, since a file has a value for every field; what somebody gave, they meant.
+// Fields that were given and have no effect, because of what other fields are: `beta1` beside the optimiser adafactor.
+// A config as a whole may hold them, since a file has a value for every field; what somebody gave, they meant.
 #pragma once
 
 #include <string>

@@ -150,8 +150,10 @@ struct EncoderDecoderConfig {
               "layer of the decoder, from 0, with the head of attention to the source that has learned alignments; -1 "
               "for none, or to learn them in the last but one"}
             .range(-1, 4095)
-            .since("0.1.0"));
-    visit(Field{"alignment_head", &C::alignment_head, "that head, from 0"}.range(0, 4095).since("0.1.0"));
+            .since("0.1.0")
+            .only_with_any({"alignments", "alignment_field"}));
+    visit(Field{"alignment_head", &C::alignment_head, "that head, from 0"}.range(0, 4095).since("0.1.0").only_with_any(
+        {"alignments", "alignment_field"}));
     visit(
         Field{"right_to_left", &C::right_to_left, "targets are learned and written from their last token to the first"}
             .since("0.1.0"));

@@ -41,19 +41,22 @@ TEST(TrainConditions, OfTheOptimiserAndItsSchedule) {
 }
 
 TEST(TrainConditions, OfWhatIsReadAndHeldOut) {
-  expect_refused("eval_every says nothing without eval_text, eval_images or eval_audio", "lm", {{"eval_every", 5}});
-  expect_refused("audio_channel says nothing without train_audio", "lm",
+  expect_refused("eval_every has no effect without eval_text, eval_images or eval_audio", "lm", {{"eval_every", 5}});
+  expect_refused("audio_channel has no effect without train_audio", "lm",
                  {{"audio_channel", "first"}, {"train_text", {"a.txt"}}});
-  expect_refused("hidden_sentences says nothing without contrastive_weight", "mlm", {{"hidden_sentences", 0.2}});
+  expect_refused("masking is for task mlm, found 'lm'", "lm", {{"masking", "spans"}});
+  expect_refused("mask_probability is for task mlm, found 'lm'", "lm",
+                 {{"mask_probability", 0.4}, {"model", kModels + "/decoder"}});
+  expect_refused("hidden_sentences has no effect without contrastive_weight", "mlm", {{"hidden_sentences", 0.2}});
 }
 
 TEST(TrainConditions, OfTheModel) {
   expect_refused("rope_theta is for position_embedding rotary, found 'alibi'", "lm",
                  {{"rope_theta", 500.0}, {"position_embedding", "alibi"}});
-  expect_refused("compression_rate says nothing without compressed_memory_length", "lm", {{"compression_rate", 4}});
-  expect_refused("stream_tokens says nothing without memory_length", "lm",
+  expect_refused("compression_rate has no effect without compressed_memory_length", "lm", {{"compression_rate", 4}});
+  expect_refused("stream_tokens has no effect without memory_length", "lm",
                  {{"stream_tokens", 64}, {"model", kModels + "/decoder"}});
-  expect_refused("stream_tokens says nothing without memory_length", "mlm",
+  expect_refused("stream_tokens has no effect without memory_length", "mlm",
                  {{"stream_tokens", 64}, {"model", kModels + "/masked"}});
   decide(asked("lm", {{"stream_tokens", 64}, {"memory_length", 32}}));
 }
@@ -63,10 +66,36 @@ TEST(TrainConditions, OfExamplesAndOfPairs) {
                  {{"batch_size", 4}, {"batch_tokens", 512}, {"model", kModels + "/masked"}});
   expect_refused("batch_size is not read beside batch_tokens, which is 4096", "translate",
                  {{"batch_size", 4}, {"train_data", {"a.tsv"}}});
-  expect_refused("source_field says nothing without train_data or eval_data", "translate",
+  expect_refused("source_field has no effect without train_data or eval_data", "translate",
                  {{"source_field", "de"}, {"train_source", {"a"}}, {"train_target", {"b"}}});
-  expect_refused("eval_beams says nothing without generated_examples", "denoise",
+  expect_refused("eval_beams has no effect without generated_examples", "denoise",
                  {{"eval_beams", 3}, {"train_text", {"a"}}, {"eval_text", {"b"}}});
+}
+
+TEST(TrainConditions, OfNoise) {
+  const auto refused = [](const std::string& message, Json given) {
+    given["train_text"] = {"a"};
+    expect_refused(message, "denoise", given);
+  };
+  refused("gap_score_noise is for gap_choice ind-orig or ind-uniq, found 'lead'",
+          {{"noise", "gap-sentences"}, {"gap_choice", "lead"}, {"gap_score_noise", 0.2}});
+  refused("gap_choice is for noise gap-sentences, found 'spans'", {{"noise", "spans"}, {"gap_choice", "lead"}});
+  refused("noise_span is for noise infill, permute-infill or spans, found 'mask'",
+          {{"noise", "mask"}, {"noise_span", 2.0}});
+  refused("found 'rotate'", {{"noise", "rotate"}, {"noise_share", 0.2}});
+  expect_refused("noise is for task denoise, found 'translate'", "translate",
+                 {{"noise", "spans"}, {"train_data", {"a.tsv"}}});
+  expect_refused("train_text is for task denoise, found 'summarize'", "summarize",
+                 {{"train_text", {"a"}}, {"train_data", {"a.tsv"}}});
+}
+
+// config.json must not name a head that has learned nothing.
+TEST(TrainConditions, OfAlignments) {
+  for (const char* name : {"alignment_layer", "alignment_head", "alignment_weight"}) {
+    const std::string message = std::string(name) + " has no effect without alignments or alignment_field";
+    expect_refused(message, "translate", {{name, 1}, {"train_data", {"a.tsv"}}});
+  }
+  decide(asked("translate", {{"alignment_head", 1}, {"alignment_field", "links"}, {"train_data", {"a.tsv"}}}));
 }
 
 TEST(TrainConditions, AConfigFileIsReadAsFlagsAreUnlessARunWroteIt) {

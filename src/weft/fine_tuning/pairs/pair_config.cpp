@@ -89,37 +89,9 @@ void check_noise_files(const PairConfig& config, std::string_view where) {
 
 // What noise means for other settings.
 void check_noise(const PairSettings& settings, std::string_view where) {
-  const PairConfig& config = settings.pairs;
-  const bool ind = config.gap_choice.starts_with("ind");
-  require(ind || config.gap_score_noise == 0, where, ": gap_score_noise changes the scores of ind-orig and ind-uniq, ",
-          "and gap_choice is ", config.gap_choice);
   require(settings.trainer.bpe_dropout == 0 && settings.trainer.unigram_alpha == 0, where, ": ",
           settings.trainer.bpe_dropout != 0 ? "bpe_dropout" : "unigram_alpha",
           " cuts texts anew, and denoise hides tokens of texts that are cut once");
-}
-
-bool is_used(std::string_view field, const PairConfig& config) {
-  const std::string& noise = config.noise;
-  if (field.starts_with("gap_")) {
-    return noise == "gap-sentences";
-  }
-  if (field == "noise_span") {
-    return noise == "infill" || noise == "permute-infill" || noise == "spans";
-  }
-  return field != "noise_share" || (noise != "permute" && noise != "rotate");
-}
-
-// Settings of noise would change nothing elsewhere. A config file may hold them as they are by default.
-void check_noise_fields(const Json& fields, const PairConfig& config, std::string_view where) {
-  const Json defaults = formats::to_json(PairConfig());
-  for (const std::string_view name : kNoiseFields) {
-    const auto given = fields.find(std::string(name));
-    if (given == fields.end() || *given == defaults.at(std::string(name))) {
-      continue;
-    }
-    require(makes_noise(config), where, ": ", name, " is for denoise, and the task is ", config.task);
-    require(is_used(name, config), where, ": ", name, " changes nothing where noise is ", config.noise);
-  }
 }
 
 void check_split(const PairConfig& config, std::string_view where, bool held_out) {
@@ -220,14 +192,6 @@ Json all_fields(const Json& fields, std::optional<std::int64_t> pairs, std::stri
   return all;
 }
 
-// A head named in config.json without having learned would mislead `weft align`.
-void check_alignment_fields(const Json& fields, const PairConfig& config, std::string_view where) {
-  for (const char* name : {"alignment_layer", "alignment_head", "alignment_weight"}) {
-    require(!fields.contains(name) || !config.alignments.empty() || !config.alignment_field.empty(), where, ": ", name,
-            " is for alignments, and one of alignments and alignment_field must name their files or column");
-  }
-}
-
 // `may_lack_length`: a preset that is not chosen yet may bring it.
 void check_run(const PairSettings& settings, bool may_lack_length, std::string_view where) {
   check_pair_files(settings.pairs, where);
@@ -277,10 +241,8 @@ PairSettings make_pair_settings(const Json& fields, std::optional<std::int64_t> 
   }
   formats::update_from_json(settings.trainer, all, where);
   const bool chosen = pairs.has_value() || !settings.pairs.model.empty() || fields.value("preset", "none") != "none";
-  check_noise_fields(fields, settings.pairs, where);
   check_direction(settings, where);
   check_run(settings, !chosen, where);
-  check_alignment_fields(fields, settings.pairs, where);
   settings.pairs = resolved(settings.pairs);
   return settings;
 }

@@ -22,10 +22,6 @@ namespace weft::fine_tuning {
 /// The tasks that learn from pairs; those of denoise are made of plain texts.
 inline constexpr std::array<std::string_view, 3> kPairTasks = {"translate", "summarize", "denoise"};
 
-/// Fields of PairConfig that are for denoise alone.
-inline constexpr std::array<std::string_view, 7> kNoiseFields = {
-    "train_text", "eval_text", "noise", "noise_share", "noise_span", "gap_choice", "gap_score_noise"};
-
 /// Whether `task` is one of kPairTasks.
 bool is_pair_task(std::string_view task);
 
@@ -93,7 +89,9 @@ struct PairConfig {
                 "to the source learns them beside the translation"});
     visit(Field{"alignment_field", &C::alignment_field,
                 "the same for train_data: its column or JSON field of alignments; without it none are learned"});
-    visit(Field{"alignment_weight", &C::alignment_weight, "weight of the alignments' loss"}.range(0.0, 1000.0));
+    visit(Field{"alignment_weight", &C::alignment_weight, "weight of the alignments' loss"}
+              .range(0.0, 1000.0)
+              .only_with_any({"alignments", "alignment_field"}));
     visit(Field{"source_field", &C::source_field,
                 "column or JSON field of the source; without it source, src, text, document or article"}
               .only_with_any({"train_data", "eval_data"}));
@@ -106,26 +104,37 @@ struct PairConfig {
   template <typename Visitor>
   static void noise_fields(Visitor& visit) {
     using C = PairConfig;
-    visit(Field{"train_text", &C::train_text, "files and folders to train on"});
-    visit(Field{"eval_text", &C::eval_text, "held-out files and folders"});
+    const std::vector<std::string_view> denoise = {"denoise"};
+    visit(Field{"train_text", &C::train_text, "files and folders to train on"}.only_with("task", denoise));
+    visit(Field{"eval_text", &C::eval_text, "held-out files and folders"}.only_with("task", denoise));
     visit(Field{"noise", &C::noise,
                 "what the decoder repairs: hidden sentences (gap-sentences, as PEGASUS), BART's infilling of permuted "
                 "sentences (permute-infill), one kind of BART's noise, or hidden spans (spans, as T5)"}
-              .one_of({"gap-sentences", "permute-infill", "infill", "mask", "delete", "permute", "rotate", "spans"}));
+              .one_of({"gap-sentences", "permute-infill", "infill", "mask", "delete", "permute", "rotate", "spans"})
+              .only_with("task", denoise));
     visit(Field{"noise_share", &C::noise_share,
                 "share of a text that is hidden: of its sentences for gap-sentences, else of its tokens; 0 for 0.15 "
                 "with spans and 0.3 with all others"}
-              .range(0.0, 1.0));
-    visit(Field{"noise_span", &C::noise_span, "mean length of the spans of infill, permute-infill and spans"}.range(
-        1.0, 100.0));
+              .range(0.0, 1.0)
+              .only_with("task", denoise)
+              .only_with("noise", {"gap-sentences", "permute-infill", "infill", "mask", "delete", "spans"}));
+    visit(Field{"noise_span", &C::noise_span, "mean length of the hidden spans"}
+              .range(1.0, 100.0)
+              .only_with("task", denoise)
+              .only_with("noise", {"infill", "permute-infill", "spans"}));
     visit(
         Field{"gap_choice", &C::gap_choice,
               "which sentences are hidden: those most like the rest by themselves (ind) or together (seq), with words "
               "counted as they come (orig) or once (uniq), the first ones, or any"}
-            .one_of({"ind-orig", "ind-uniq", "seq-orig", "seq-uniq", "lead", "random"}));
+            .one_of({"ind-orig", "ind-uniq", "seq-orig", "seq-uniq", "lead", "random"})
+            .only_with("task", denoise)
+            .only_with("noise", {"gap-sentences"}));
     visit(Field{"gap_score_noise", &C::gap_score_noise,
                 "scores of sentences change at random by up to this share, so that others are hidden each time"}
-              .range(0.0, 1.0));
+              .range(0.0, 1.0)
+              .only_with("task", denoise)
+              .only_with("noise", {"gap-sentences"})
+              .only_with("gap_choice", {"ind-orig", "ind-uniq"}));
   }
 
   /// How it is read and learned.

@@ -8,6 +8,7 @@
 #include "weft/fine_tuning/pairs/pair_config.h"
 #include "weft/fine_tuning/settings.h"
 #include "weft/formats/field_conditions.h"
+#include "weft/models/encoder_decoder_config.h"
 #include "weft/models/transformer_config.h"
 #include "weft/training/text_config.h"
 
@@ -49,6 +50,7 @@ void check_text(const TrainRequest& request, Settings settings) {
     settings.lay_over({{"memory_length", 0}});  // encoders of Hugging Face have no memory
   }
   settings.lay_over(request.fields);
+  settings.lay_over({{"task", request.task}});
   settings.check<training::TrainerConfig, training::TextConfig>();
   if (is_new) {
     settings.check<models::TransformerConfig>();
@@ -67,7 +69,7 @@ void check_pairs(const TrainRequest& request, Settings settings) {
   const fine_tuning::PairSettings run = fine_tuning::make_pair_settings(request.fields, std::nullopt, "weft train");
   settings.add(run.trainer);
   settings.add(run.pairs);
-  settings.check<training::TrainerConfig, fine_tuning::PairConfig>();
+  settings.check<training::TrainerConfig, fine_tuning::PairConfig, models::EncoderDecoderConfig>();
 }
 
 }  // namespace

@@ -49,13 +49,7 @@ bool is_read_by_pairs(std::string_view name) {
 // A pair task reads its own fields only, and no other task reads them.
 void check_pair_fields(const std::string& task, const formats::Json& given) {
   const bool pairs = fine_tuning::is_pair_task(task);
-  const auto& noise = fine_tuning::kNoiseFields;
   for (const auto& [name, value] : given.items()) {
-    if (pairs && task != "denoise" && std::find(noise.begin(), noise.end(), name) != noise.end()) {
-      throw UsageError(concat(option(name), " is not for ", option("task"), " ", task),
-                       concat(option("task"), " denoise learns from plain texts; ", option("train_source"), " and ",
-                              option("train_target"), " name the texts of ", task));
-    }
     if (pairs && !is_read_by_pairs(name)) {
       throw UsageError(concat(option(name), " is not for ", option("task"), " ", task),
                        concat(option("train_source"), " and ", option("train_target"),
