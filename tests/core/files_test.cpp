@@ -38,7 +38,7 @@ TEST(Files, ReadRefusesWhatIsNoFile) {
   expect_error(ErrorKind::kIo, {"it is a directory"}, [&] { read_file(directory.path()); });
   expect_error(ErrorKind::kIo, {"/dev/zero", "not a regular file"}, [] { read_file("/dev/zero"); });
   ASSERT_EQ(::mkfifo((directory / "fifo").c_str(), 0600), 0);
-  expect_error(ErrorKind::kIo, {"not a regular file"}, [&] { read_file(directory / "fifo"); });
+  expect_error(ErrorKind::kIo, {"a pipe, not a regular file"}, [&] { read_file(directory / "fifo"); });
   expect_error(ErrorKind::kIo, {"not a regular file"}, [&] { MappedFile(directory / "fifo"); });
 }
 

@@ -137,6 +137,7 @@ TEST(FileList, WalksFoldersInOrder) {
                                                        folder / "c"};
   EXPECT_EQ(list_files({(folder / "c").string(), folder.path().string()}), expected);
   test::expect_error(ErrorKind::kIo, {"nowhere"}, [&] { list_files({(folder / "nowhere").string()}); });
+  test::expect_error(ErrorKind::kIo, {"'-'", "standard input is not read here"}, [] { list_files({"-"}); });
   test::expect_error(ErrorKind::kArgument, {"files or folders"}, [] { list_files({}); });
 }
 

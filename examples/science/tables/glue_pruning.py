@@ -4,8 +4,8 @@ full attention and with 60% and 90% of its pairs of positions pruned: those of l
 
 The encoder has full attention in the first phase, so that all rows of a seed begin with the same weights. A profile is of the training texts of the
 task, by the encoder that learned the task with full attention and the same seed. `majority` answers what most of the training examples have, or
-their mean: a task that no row lifts clearly above it ranks nothing. The data have no test labels: scores are of dev, MRPC's of a tenth of its
-training pairs, whose sentences are in no other pair that is trained on."""
+their mean: a task that no row lifts clearly above it ranks nothing. The data have no test labels: scores are of dev, which for SST-2 is a tenth of
+GLUE's training sentences, and MRPC's of a tenth of its training pairs, whose sentences are in no other pair that is trained on."""
 import collections
 import json
 import statistics

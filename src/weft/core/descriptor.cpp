@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "weft/core/error.h"
+#include "weft/core/joined.h"
 #include "weft/core/quote.h"
 
 namespace weft {
@@ -83,6 +84,11 @@ Descriptor Descriptor::open_regular(const std::filesystem::path& path, int flags
   struct stat status{};
   if (::fstat(descriptor.number_, &status) != 0) {
     fail_io("read", path, errno);
+  }
+  if (S_ISFIFO(status.st_mode)) {
+    throw Error(ErrorKind::kIo,
+                concat("cannot read ", quote(path.native(), 4096), ": it is a pipe, not a regular file"),
+                "save what it holds in a file, and name that");
   }
   if (!S_ISREG(status.st_mode)) {
     fail(ErrorKind::kIo, "cannot read ", quote(path.native(), 4096), ": ",

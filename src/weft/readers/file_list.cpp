@@ -43,6 +43,10 @@ std::vector<fs::path> list_files(const std::vector<std::string>& paths) {
   for (const fs::path path : paths) {
     std::error_code error;
     const fs::file_status status = fs::status(path, error);
+    if (path == "-" && !fs::exists(status)) {
+      throw Error(ErrorKind::kIo, "cannot read '-': there is no such file, and standard input is not read here",
+                  "save what it holds in a file, and name that");
+    }
     if (!fs::exists(status)) {
       fail(ErrorKind::kIo, "cannot read ", named(path), ": ", error ? error.message() : "No such file or directory");
     }
