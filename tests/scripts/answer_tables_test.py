@@ -180,11 +180,12 @@ class AblationTest(TableCase):
         for flag in ("--train-data", "--eval-data", "--batch-tokens", "--learning-rate"):
             self.assertEqual(len({value(words, flag) for words in answers}), 1, flag)
         self.assertEqual(sorted({int(value(words, "--steps")) for words in answers}), [table.STEPS, 3 * table.STEPS])
-        self.assertEqual(sorted({int(value(words, "--max-length")) for words in answers}), [table.SHORT, 2048, table.LENGTH])
-        models = [pathlib.Path(value(words, "--model")).name for words in answers]
-        self.assertEqual(models.count(models[0]), 3)  # the whole one, with more steps, and with 2,048 tokens
-        self.assertEqual(len(set(models)), len(table.ROWS) - 2)
-        self.assertEqual(sum("--freeze" in words for words in self.world.of("train")), 1)
+        self.assertEqual(sorted({int(value(words, "--max-length")) for words in answers}), [table.SHORT, 1024, table.LENGTH])
+        begun = [pathlib.Path(value(words, "--model")).name for words in answers]
+        self.assertEqual(begun.count(begun[0]), 4)  # the whole one, with more steps, and with 1,024 and 512 tokens
+        self.assertEqual(len(set(begun)), len(table.ROWS) - 3)
+        attention = [value(words, "--attention") for words in self.world.of("init")]
+        self.assertEqual(len(set(attention)), len({row.attention for row in table.ROWS.values()}))
 
 
 if __name__ == "__main__":
