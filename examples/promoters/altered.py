@@ -2,7 +2,7 @@
 """Copies of a sequence in which chance has changed letters, as evolution does, so that a model does not know few records by heart.
 
 EvoAug (Lee et al. 2023) shows models of regulatory DNA such copies, and the records as they are at the end. Here a fifth of the letters is drawn anew, of
-which a quarter is drawn as it was, and a letter is removed and another inserted in half of the copies each, so that what stands there moves by one place.
+which a quarter is drawn as it was, and half a letter is removed of a copy on average and as much inserted, so that what stands there moves by a place.
 """
 REDRAWN = 0.2  # share of the letters
 MOVED = 0.5  # letters that are removed of a copy on average, and as many inserted

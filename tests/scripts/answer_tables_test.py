@@ -181,6 +181,10 @@ class AblationTest(TableCase):
             self.assertEqual(len({value(words, flag) for words in answers}), 1, flag)
         self.assertEqual(sorted({int(value(words, "--steps")) for words in answers}), [table.STEPS, 3 * table.STEPS])
         self.assertEqual(sorted({int(value(words, "--max-length")) for words in answers}), [table.SHORT, 1024, table.LENGTH])
+        made = [words for words in self.world.of("train") if "--eval-data" not in words]
+        for tokens in (table.SHORT, table.LENGTH):
+            for flag in ("--train-data", "--epochs", "--batch-tokens", "--learning-rate"):
+                self.assertEqual(len({value(words, flag) for words in made if int(value(words, "--max-length")) == tokens}), 1, flag)
         begun = [pathlib.Path(value(words, "--model")).name for words in answers]
         self.assertEqual(begun.count(begun[0]), 4)  # the whole one, with more steps, and with 1,024 and 512 tokens
         self.assertEqual(len(set(begun)), len(table.ROWS) - 3)

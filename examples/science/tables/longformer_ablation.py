@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """What Longformer's parts are worth for questions over long stretches, as its table of WikiHop has it (Beltagy et al. 2020), in the small.
 
-An encoder of 3 x 128 with windows of 32 tokens and the question global learns questions that are made of sentences over stretches of up to 512 tokens,
-goes on with fewer of up to 2,048, and then learns those of people over as long ones. Each other row changes one thing, from the beginning on. To answer,
-all rows see as many tokens in as many steps, except the one with three times the steps, and are asked the same questions over the same stretches: a model
-that reads fewer tokens at once reads a stretch in several windows. The floor is the sentence of the stretch that shares most words with the question: a
-reader that does not clear it ranks nothing.
+An encoder of 3 x 128 of family modernbert, with Longformer's attention (windows of 32 tokens, and the question global), learns questions that are made of
+sentences over stretches of up to 512 tokens, goes on with fewer of up to 2,048, and then learns those of people over as long ones. Each other row changes
+one thing: who looks at whom from the beginning on, all else when it learns to answer or just before. To answer, all rows see as many tokens in as many
+steps, except the one with three times the steps, and are asked the same questions over the same stretches: a model that reads fewer tokens at once reads
+a stretch in several windows. The floor is the sentence of the stretch that shares most words with the question: a reader that does not clear it ranks
+nothing.
 
 The paper begins with a RoBERTa that learned masked words, whose table of positions is copied. Here positions turn (rotary) and nothing is copied: with a
 table of positions a model of this size learned to read from neither masked words nor made questions, by windows or by full attention, as long as a row
@@ -16,7 +17,7 @@ import collections
 
 import long_answers
 
-CLAIM = "A Longformer answers more questions with long stretches read at once, global tokens, and longer stretches before than without each."
+CLAIM = "A reader with Longformer's attention answers more with long stretches read at once, global tokens, and longer stretches before than without each."
 FIGURE, BETTER = "f1", "larger"
 NEEDS = long_answers.NEEDS
 SENTENCE, LENGTH, SHORT = "sentence of most words", 2048, 512
