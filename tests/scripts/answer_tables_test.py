@@ -181,15 +181,19 @@ class AblationTest(TableCase):
             self.assertEqual(len({value(words, flag) for words in answers}), 1, flag)
         self.assertEqual(sorted({int(value(words, "--steps")) for words in answers}), [table.STEPS, 3 * table.STEPS])
         self.assertEqual(sorted({int(value(words, "--max-length")) for words in answers}), [table.SHORT, 1024, table.LENGTH])
-        made = [words for words in self.world.of("train") if "--eval-data" not in words]
-        for tokens in (table.SHORT, table.LENGTH):
-            for flag in ("--train-data", "--epochs", "--batch-tokens", "--learning-rate"):
-                self.assertEqual(len({value(words, flag) for words in made if int(value(words, "--max-length")) == tokens}), 1, flag)
         begun = [pathlib.Path(value(words, "--model")).name for words in answers]
         self.assertEqual(begun.count(begun[0]), 4)  # the whole one, with more steps, and with 1,024 and 512 tokens
         self.assertEqual(len(set(begun)), len(table.ROWS) - 3)
         attention = [value(words, "--attention") for words in self.world.of("init")]
         self.assertEqual(len(set(attention)), len({row.attention for row in table.ROWS.values()}))
+
+    def test_rows_learn_from_the_same_made_questions(self):
+        table, _ = self.rows("longformer_ablation")
+        made = [words for words in self.world.of("train") if "--eval-data" not in words]
+        for tokens in (table.SHORT, table.LENGTH):
+            alike = [words for words in made if int(value(words, "--max-length")) == tokens]
+            for flag in ("--train-data", "--epochs", "--batch-tokens", "--learning-rate"):
+                self.assertEqual(len({value(words, flag) for words in alike}), 1, flag)
 
 
 if __name__ == "__main__":

@@ -78,6 +78,11 @@ bool is_set(const Json& value) {
   return value.is_number() ? value.get<double>() != 0 : !value.empty();
 }
 
+bool leaves_off(const Json& found, const Json& usual) {
+  const bool by_default = usual.is_boolean() || (usual.is_number() && usual.get<double>() < 0);
+  return by_default ? found == usual : !is_set(found);
+}
+
 bool conditions_hold(const FieldRule& field, const Json& values) {
   return std::all_of(field.conditions.begin(), field.conditions.end(),
                      [&](const FieldCondition& condition) { return holds(condition, values); });

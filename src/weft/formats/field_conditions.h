@@ -21,8 +21,11 @@ void check_conditions(const FieldRule& field, const Json& values, std::string_vi
 /// Whether a value switches something on: neither empty nor 0 nor false.
 bool is_set(const Json& value);
 
-/// The same for every field of `Config` in `given`. One that switches something off (0, an empty list, a switch as it
-/// is by default) is at home everywhere.
+/// Whether `found` leaves something off where `usual` is the default: a switch as it is by default, -1 where that means
+/// none, 0, an empty text or list.
+bool leaves_off(const Json& found, const Json& usual);
+
+/// The same for every field of `Config` in `given`. One that leaves something off is at home everywhere.
 template <class Config>
 void check_given_conditions(const Json& given, const Json& values, std::string_view where) {
   const Json usual = to_json(Config());
@@ -31,7 +34,7 @@ void check_given_conditions(const Json& given, const Json& values, std::string_v
     if (field.conditions.empty() || found == given.end()) {
       return;
     }
-    if (found->is_boolean() ? *found != usual.at(std::string(field.name)) : is_set(*found)) {
+    if (!leaves_off(*found, usual.at(std::string(field.name)))) {
       check_conditions(field, values, where);
     }
   });

@@ -151,9 +151,13 @@ struct EncoderDecoderConfig {
               "for none, or to learn them in the last but one"}
             .range(-1, 4095)
             .since("0.1.0")
+            .only_with("task", {"translate", "summarize"})
             .only_with_any({"alignments", "alignment_field"}));
-    visit(Field{"alignment_head", &C::alignment_head, "that head, from 0"}.range(0, 4095).since("0.1.0").only_with_any(
-        {"alignments", "alignment_field"}));
+    visit(Field{"alignment_head", &C::alignment_head, "that head, from 0"}
+              .range(0, 4095)
+              .since("0.1.0")
+              .only_with("task", {"translate", "summarize"})
+              .only_with_any({"alignments", "alignment_field"}));
     visit(
         Field{"right_to_left", &C::right_to_left, "targets are learned and written from their last token to the first"}
             .since("0.1.0"));

@@ -6,6 +6,7 @@
 #include <system_error>
 
 #include "weft/core/error.h"
+#include "weft/core/joined.h"
 #include "weft/core/quote.h"
 
 namespace weft::readers {
@@ -43,8 +44,9 @@ std::vector<fs::path> list_files(const std::vector<std::string>& paths) {
   for (const fs::path path : paths) {
     std::error_code error;
     const fs::file_status status = fs::status(path, error);
-    if (path == "-" && !fs::exists(status)) {
-      throw Error(ErrorKind::kIo, "cannot read '-': there is no such file, and standard input is not read here",
+    if (path.filename() == "-" && !fs::exists(status)) {
+      throw Error(ErrorKind::kIo,
+                  concat("cannot read ", named(path), ": there is no such file, and standard input is not read here"),
                   "save what it holds in a file, and name that");
     }
     if (!fs::exists(status)) {

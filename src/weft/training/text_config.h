@@ -74,11 +74,9 @@ struct TextConfig {
               .only_with_any({"memory_length"}));
     visit(Field{"mask_probability", &C::mask_probability,
                 "share of the tokens that are masked, for an encoder to predict"}
-              .range(0.001, 1)
-              .only_with("task", {"mlm"}));
+              .range(0.001, 1));
     visit(Field{"masking", &C::masking, "what is masked for an encoder: single tokens, whole words, or spans of words"}
-              .one_of({"tokens", "words", "spans"})
-              .only_with("task", {"mlm"}));
+              .one_of({"tokens", "words", "spans"}));
     visit(Field{"max_eval_bytes", &C::max_eval_bytes,
                 "held-out bytes that an evaluation reads, of pictures whole ones; 0 for all"}
               .at_least(0)

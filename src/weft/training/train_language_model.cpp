@@ -8,6 +8,7 @@
 #include "weft/checkpoint/patterns/load_with_attention.h"
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
+#include "weft/core/system/option_name.h"
 #include "weft/formats/json_members.h"
 #include "weft/training/language_model_task.h"
 #include "weft/training/processes/process_group.h"
@@ -52,6 +53,14 @@ TextRun ready(const std::filesystem::path& run, const TextRun& given) {
   return {resolved(given.trainer), resolved(given.text), resolved(given.distillation)};
 }
 
+// How masked bytes are drawn says nothing to a decoder. A run that goes on keeps what it began with.
+void check_masking(const TextConfig& text, const models::TransformerConfig& model) {
+  const TextConfig usual;
+  require(!model.is_decoder || (text.mask_probability == usual.mask_probability && text.masking == usual.masking),
+          option("mask_probability"), " and ", option("masking"), " are for encoders, which ", option("task"),
+          " mlm trains; this model is a decoder");
+}
+
 // Before the text is read, which may take long; null where the run has no teacher.
 std::shared_ptr<VocabularyTeacher> open_teacher(const TextRun& run, const models::TransformerConfig& student,
                                                 const text::Tokenizer& tokenizer) {
@@ -78,6 +87,7 @@ TrainResult train_language_model(const std::filesystem::path& run, const TextRun
                                  const models::TransformerConfig& model_config,
                                  std::shared_ptr<const text::Tokenizer> tokenizer) {
   const TextRun made = ready(run, given);
+  check_masking(made.text, model_config);
   // The first weights are drawn from LibTorch's generator; after them every step seeds it anew.
   at::manual_seed(static_cast<std::uint64_t>(made.trainer.seed));
   const models::LanguageModel model(model_config);
@@ -91,6 +101,7 @@ TrainResult train_further(const std::filesystem::path& run, const TextRun& given
   const models::LanguageModel loaded =
       patterns.attention.empty() ? checkpoint::load_model(model)
                                  : checkpoint::load_with_attention(model, patterns.attention, patterns.directory);
+  check_masking(made.text, loaded->config());
   auto task = make_task(loaded, text::load_tokenizer(model.path(), model.json()), made, recorded_path(model.root()));
   return Trainer::start(run, made.trainer, std::move(task)).run();
 }

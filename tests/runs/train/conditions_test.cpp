@@ -44,9 +44,6 @@ TEST(TrainConditions, OfWhatIsReadAndHeldOut) {
   expect_refused("eval_every has no effect without eval_text, eval_images or eval_audio", "lm", {{"eval_every", 5}});
   expect_refused("audio_channel has no effect without train_audio", "lm",
                  {{"audio_channel", "first"}, {"train_text", {"a.txt"}}});
-  expect_refused("masking is for task mlm, found 'lm'", "lm", {{"masking", "spans"}});
-  expect_refused("mask_probability is for task mlm, found 'lm'", "lm",
-                 {{"mask_probability", 0.4}, {"model", kModels + "/decoder"}});
   expect_refused("hidden_sentences has no effect without contrastive_weight", "mlm", {{"hidden_sentences", 0.2}});
 }
 
@@ -85,8 +82,7 @@ TEST(TrainConditions, OfNoise) {
   refused("found 'rotate'", {{"noise", "rotate"}, {"noise_share", 0.2}});
   expect_refused("noise is for task denoise, found 'translate'", "translate",
                  {{"noise", "spans"}, {"train_data", {"a.tsv"}}});
-  expect_refused("train_text is for task denoise, found 'summarize'", "summarize",
-                 {{"train_text", {"a"}}, {"train_data", {"a.tsv"}}});
+  refused("eval_every has no effect without eval_text or eval_data", {{"eval_every", 5}});
 }
 
 // config.json must not name a head that has learned nothing.
@@ -95,6 +91,10 @@ TEST(TrainConditions, OfAlignments) {
     const std::string message = std::string(name) + " has no effect without alignments or alignment_field";
     expect_refused(message, "translate", {{name, 1}, {"train_data", {"a.tsv"}}});
   }
+  expect_refused("alignment_layer has no effect", "translate", {{"alignment_layer", 0}, {"train_data", {"a.tsv"}}});
+  expect_refused("alignment_weight is for task translate or summarize", "denoise",
+                 {{"alignment_weight", 1}, {"train_text", {"a"}}});
+  decide(asked("translate", {{"alignment_layer", -1}, {"steps", 1}, {"train_data", {"a.tsv"}}}));
   decide(asked("translate", {{"alignment_head", 1}, {"alignment_field", "links"}, {"train_data", {"a.tsv"}}}));
 }
 

@@ -140,6 +140,8 @@ void check_pair_files(const PairConfig& config, std::string_view where) {
     check_noise_files(config, where);
     return;
   }
+  require(config.train_text.empty() && config.eval_text.empty(), where, ": ",
+          config.train_text.empty() ? "eval_text" : "train_text", " is for denoise, and the task is ", config.task);
   check_split(config, where, false);
   check_split(config, where, true);
   require(config.alignments.empty() || !config.train_source.empty(), where,

@@ -91,6 +91,7 @@ struct PairConfig {
                 "the same for train_data: its column or JSON field of alignments; without it none are learned"});
     visit(Field{"alignment_weight", &C::alignment_weight, "weight of the alignments' loss"}
               .range(0.0, 1000.0)
+              .only_with("task", {"translate", "summarize"})
               .only_with_any({"alignments", "alignment_field"}));
     visit(Field{"source_field", &C::source_field,
                 "column or JSON field of the source; without it source, src, text, document or article"}

@@ -27,6 +27,7 @@ class Settings {
     values_.update(formats::to_json(config));
   }
   void lay_over(const Json& fields) { values_.update(fields); }
+  void forget(const char* field) { values_.erase(field); }
 
   template <class... Configs>
   void check() const {
@@ -50,7 +51,6 @@ void check_text(const TrainRequest& request, Settings settings) {
     settings.lay_over({{"memory_length", 0}});  // encoders of Hugging Face have no memory
   }
   settings.lay_over(request.fields);
-  settings.lay_over({{"task", request.task}});
   settings.check<training::TrainerConfig, training::TextConfig>();
   if (is_new) {
     settings.check<models::TransformerConfig>();
@@ -69,6 +69,8 @@ void check_pairs(const TrainRequest& request, Settings settings) {
   const fine_tuning::PairSettings run = fine_tuning::make_pair_settings(request.fields, std::nullopt, "weft train");
   settings.add(run.trainer);
   settings.add(run.pairs);
+  // What the task does not read is no way out of a condition.
+  settings.forget(fine_tuning::makes_noise(run.pairs) ? "eval_source" : "eval_text");
   settings.check<training::TrainerConfig, fine_tuning::PairConfig, models::EncoderDecoderConfig>();
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fields that somebody gave a run, and that say nothing because of its other fields (formats/field_conditions.h).
+// Fields that somebody gave a run, and that have no effect because of its other fields (formats/field_conditions.h).
 #pragma once
 
 #include "weft/runs/train/request.h"

@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "weft/core/joined.h"
-#include "weft/core/quote.h"
 #include "weft/core/system/option_name.h"
 #include "weft/core/system/usage_error.h"
 #include "weft/fine_tuning/pairs/pair_config.h"
@@ -46,10 +45,28 @@ bool is_read_by_pairs(std::string_view name) {
          is_field(field_names<models::EncoderDecoderConfig>(), renamed.begin().key());
 }
 
+// The tasks of pairs that read `name`.
+std::string tasks_that_read(std::string_view name) {
+  std::string tasks = "translate, summarize and denoise";
+  PairConfig::fields([&](const FieldRule& field) {
+    for (const FieldCondition& condition : field.conditions) {
+      if (field.name == name && condition.fields.front() == "task") {
+        tasks = alternatives(condition.values);
+      }
+    }
+  });
+  return tasks;
+}
+
 // A pair task reads its own fields only, and no other task reads them.
 void check_pair_fields(const std::string& task, const formats::Json& given) {
   const bool pairs = fine_tuning::is_pair_task(task);
   for (const auto& [name, value] : given.items()) {
+    if (pairs && task != "denoise" && (name == "train_text" || name == "eval_text")) {
+      throw UsageError(concat(option(name), " is not for ", option("task"), " ", task),
+                       concat(option("task"), " denoise learns from plain texts; ", option("train_source"), " and ",
+                              option("train_target"), " name the texts of ", task));
+    }
     if (pairs && !is_read_by_pairs(name)) {
       throw UsageError(concat(option(name), " is not for ", option("task"), " ", task),
                        concat(option("train_source"), " and ", option("train_target"),
@@ -57,7 +74,7 @@ void check_pair_fields(const std::string& task, const formats::Json& given) {
     }
     if (!pairs && (is_field(pair_fields(), name) || is_field(pair_shape_fields(), name))) {
       throw UsageError(
-          concat(option(name), " is for translate, summarize and denoise, and not for ", option("task"), " ", task),
+          concat(option(name), " is for ", tasks_that_read(name), ", and not for ", option("task"), " ", task),
           "weft train --help-all lists the flags by task");
     }
   }
