@@ -3,9 +3,10 @@
 
 A reader sees marks in front of the words that the question has, too (shared_words.py). It learns first on questions that are made of sentences (cloze.py),
 then on the questions of other articles over what the search finds for them, from one passage to MOST_LEARNED in any order, of which one has the answer. It
-reads by windows of attention with the question global, so that 20 passages fit, and its probabilities are over all of them together. The control has equal
-cost: the best passage beside as many others of the collection, whichever. The ceiling is the gold passage alone. The floor is the sentence of as many found
-passages that shares most words with the question, the first of several. `found` is the share of questions whose gold passage was among those that were read.
+reads by windows of attention, so that 20 passages fit, and its probabilities are over all of them together. The question is global since; it was not when
+the committed lines were computed. The control has equal cost: the best passage beside as many others of the collection, whichever. The ceiling is the gold
+passage alone. The floor is the sentence of as many found passages that shares most words with the question, the first of several. `found` is the share of
+questions whose gold passage was among those that were read.
 """
 import collections
 import json

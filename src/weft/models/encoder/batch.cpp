@@ -2,8 +2,10 @@
 // Checks of a call, its defaults, and its parts by length.
 #include "weft/models/encoder/batch.h"
 
+#include <ATen/ops/arange.h>
 #include <ATen/ops/constant_pad_nd.h>
 #include <ATen/ops/ones_like.h>
+#include <ATen/ops/zeros_like.h>
 
 #include <array>
 #include <utility>
@@ -149,8 +151,27 @@ EncoderBatch make_batch(const EncoderConfig& config, Head head, const EncoderInp
     check_range(batch.token_types, config.type_vocab_size, "token_type_ids", "type_vocab_size");
   }
   const at::Tensor marked = rows_of(input.global_attention_mask, input.input_ids, "global_attention_mask");
+  if (!marked.defined() && !batch.globals.defined()) {
+    batch.globals = global_positions(head, batch.ids, places);
+  }
   batch.globals = global_tokens(mask, marked.defined() ? marked : batch.globals);
   return batch;
+}
+
+at::Tensor global_positions(Head head, const at::Tensor& ids, const at::Tensor& places) {
+  if (head == Head::kSequenceClassification) {
+    at::Tensor globals = at::zeros_like(ids);
+    globals.select(1, 0).fill_(1);
+    return globals;
+  }
+  const bool of_pairs = head == Head::kQuestionAnswering || head == Head::kMultipleChoice;
+  if (!of_pairs || !places.defined()) {
+    return {};
+  }
+  const at::Tensor positions = at::arange(ids.size(1), ids.options()).unsqueeze(0);
+  const at::Tensor begin = places.narrow(1, 1, 1);  // -1 in a row of one text, which has no global position
+  return head == Head::kQuestionAnswering ? positions.lt(places.narrow(1, 0, 1))
+                                          : positions.ge(begin).logical_and(begin.ge(0));
 }
 
 BatchParts split_by_length(const EncoderBatch& batch, std::int64_t full_until, bool padded) {

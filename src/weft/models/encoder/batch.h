@@ -31,6 +31,11 @@ struct EncoderBatch {
 /// Errors: kArgument naming tensor, shape and rule.
 EncoderBatch make_batch(const EncoderConfig& config, Head head, const EncoderInput& input, c10::Device device);
 
+/// What `input` of a pattern stands for [R, N] (nonzero) where the caller names nothing: the first token where a text
+/// is classified, the question where one is answered, the choice where one is chosen, as Longformer's of `transformers`
+/// have it; undefined for tags and masked tokens, and for pairs without `places` (EncoderInput::pair_places).
+at::Tensor global_positions(Head head, const at::Tensor& ids, const at::Tensor& places);
+
 /// `batch` as parts of which each is short or not: the rows of part p are rows[p] of it. A row's length is its own, or
 /// with `padded` that of the batch. One part and no copy where all rows are alike.
 struct BatchParts {

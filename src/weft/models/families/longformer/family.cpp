@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Longformer (Beltagy et al. 2020): RoBERTa with a window in each layer and global positions, which have projections of
 // their own.
-#include <ATen/ops/arange.h>
 #include <ATen/ops/cat.h>
-#include <ATen/ops/zeros_like.h>
 
 #include "weft/core/error.h"
 #include "weft/core/system/option_name.h"
@@ -55,29 +53,12 @@ at::Tensor places_by_separators(const EncoderConfig& config, const at::Tensor& i
   return at::cat({first, first + 2}, 1);
 }
 
-/// What `transformers` makes global by itself [B, N] (nonzero): the first token where a text is classified, the
-/// question where one is answered, the choice where one is chosen; nothing for tags and masked tokens.
-at::Tensor global_positions(const EncoderConfig& config, Head head, const at::Tensor& ids, const at::Tensor& given) {
-  if (head == Head::kSequenceClassification) {
-    at::Tensor globals = at::zeros_like(ids);
-    globals.select(1, 0).fill_(1);
-    return globals;
-  }
-  const bool by_separators = head == Head::kQuestionAnswering || head == Head::kMultipleChoice;
-  if (!by_separators) {
-    return {};
-  }
-  const at::Tensor positions = at::arange(ids.size(1), ids.options()).unsqueeze(0);
-  const at::Tensor places = given.defined() ? given : places_by_separators(config, ids);
-  const at::Tensor begin = places.narrow(1, 1, 1);  // -1 in a row of one text, which has no global position
-  return head == Head::kQuestionAnswering ? positions.lt(places.narrow(1, 0, 1))
-                                          : positions.ge(begin).logical_and(begin.ge(0));
-}
-
+/// Whoever calls without the places of the texts gets those that `transformers` finds.
 void complete_longformer(EncoderBatch& batch, const EncoderConfig& config, Head head, const EncoderInput& input,
                          const at::Tensor& places) {
-  if (!input.global_attention_mask.defined()) {
-    batch.globals = global_positions(config, head, batch.ids, places);
+  const bool of_pairs = head == Head::kQuestionAnswering || head == Head::kMultipleChoice;
+  if (of_pairs && !input.global_attention_mask.defined() && !places.defined()) {
+    batch.globals = global_positions(head, batch.ids, places_by_separators(config, batch.ids));
   }
 }
 
