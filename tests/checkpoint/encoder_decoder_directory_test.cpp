@@ -141,7 +141,7 @@ TEST(EncoderDecoderDirectory, EncoderOptionsReplaceWhatTheConfigSays) {
   models::SequencePair named = pair;
   named.global_attention_mask = at::zeros({2, 35}, at::kLong);
   const at::Tensor none = led->logits(named);
-  EXPECT_EQ(led->computed().back().first, "attention");
+  EXPECT_EQ(led->computed().back(), (std::pair<std::string, std::string>{"global", "no position"}));
   named.global_attention_mask.select(1, 0).fill_(1);
   EXPECT_TRUE(led->logits(named).equal(led->logits(pair)));
   EXPECT_EQ(led->computed().back().first, "global");

@@ -201,6 +201,19 @@ class OtherTasksTest(FineTuningCase):
         tagged = json.loads(weft("tag", self.run_directory, "the loom", "--aggregation-strategy", "simple", "--json").stdout)
         self.assertEqual([entity["word"] for entity in tagged["result"]], ["loom"])
 
+    def test_a_pattern_over_positions_that_a_task_does_not_name(self):
+        words = self.folder / "words.conll"
+        words.write_text("the\tO\nloom\tB-tool\n")
+        labels = self.folder / "labels.tsv"
+        labels.write_text("text\tlabel\nthe loom\t1\nthe thread\t0\n")
+        for task, data, is_noted in (("tag", words, True), ("classify", labels, False)):
+            process = weft("train", "--task", task, "--model", self.model(), "--train-data", data, "--steps", "1", "--attention",
+                           "window(8) | global(input)", "--out", self.folder / task)
+            self.assertEqual(process.returncode, 0, process.stderr)
+            self.assertEqual("stands for no position" in process.stderr, is_noted, process.stderr)
+        tagged = json.loads(weft("tag", self.folder / "tag", "the loom", "--json").stdout)
+        self.assertIn("no position", tagged["metadata"]["global"])
+
     def test_tags_go_where_their_tokens_went(self):
         """Training text in other tokens each time: a label that stayed behind would be a label of another word."""
         data = self.folder / "words.conll"

@@ -214,6 +214,11 @@ class RefusalTest(Case):
         process = weft(*self.train_arguments(self.run_directory, "--steps", "1", "--attention", "full", "full", "full"))
         self.assert_fails(process, 2, "--attention")
 
+    def test_a_pattern_over_positions_that_plain_text_does_not_name(self):
+        process = weft(*self.train_arguments(self.run_directory, "--steps", "1", "--attention", "window(8) | global(input)"))
+        self.assert_fails(process, 1, "--attention of layer 0", "`window(8) | global(input)`", "global(first=1)")
+        self.assertFalse(self.run_directory.exists())
+
     def test_unknown_fields_of_a_config_file(self):
         config = self.folder / "config.json"
         config.write_text('{"contxt": 5}')

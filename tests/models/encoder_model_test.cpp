@@ -354,23 +354,6 @@ TEST(LongformerEncoder, AnswersNeedTheirSeparators) {
   EXPECT_NO_THROW(model->forward(input));
 }
 
-TEST(EncoderGlobals, InputOfAPatternIsTheQuestionInEveryFamily) {
-  EncoderConfig config = small_encoder_config("bert");
-  config.attention = {"window(4) | global(input)", "window(4) | global(input)"};
-  EncoderModel model = small_encoder(config, Head::kQuestionAnswering);
-  EncoderInput input;
-  input.input_ids = text_ids(1, 100);
-  const auto last_row = [&](std::int64_t changed) {
-    EncoderInput other = input;
-    other.input_ids = input.input_ids.clone();
-    other.input_ids[0][3] = changed;
-    return model->forward(other).start_logits[0][99];
-  };
-  EXPECT_TRUE(last_row(5).equal(last_row(6)));  // one text
-  input.pair_places = at::tensor({8, 9}, at::kLong).reshape({1, 2});
-  EXPECT_FALSE(last_row(5).equal(last_row(6)));
-}
-
 TEST(EncoderLosses, PassOverWhatIsIgnored) {
   const at::NoGradGuard without_gradients;
   EncoderModel tags = small_encoder(small_encoder_config("bert"), Head::kTokenClassification);

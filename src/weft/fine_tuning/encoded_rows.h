@@ -46,6 +46,8 @@ class EncodedRows {
   std::int64_t length(std::int64_t row) const;
   /// Of all rows together.
   std::int64_t tokens() const noexcept { return begins_.back(); }
+  /// Whether a row has global tokens.
+  bool has_globals() const noexcept { return !globals_.empty(); }
   /// Errors: kIo where the file cannot be read.
   TokenRow row(std::int64_t number) const;
   /// A number that tells two sets apart, over all ids in their order. Errors: as row().

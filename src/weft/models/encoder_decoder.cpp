@@ -3,6 +3,7 @@
 #include "weft/models/encoder_decoder.h"
 
 #include <ATen/ops/empty.h>
+#include <ATen/ops/zeros_like.h>
 #include <c10/core/GradMode.h>
 
 #include <cmath>
@@ -50,8 +51,20 @@ std::int64_t numbers_of_a_token(const EncoderDecoderConfig& config) {
          (config.decoder_layers * (6 * config.d_model + 2 * config.decoder_ffn_dim) + config.target_vocab_size());
 }
 
+/// The first token of each row, which `input` stands for where a call names nothing: summaries need it (Beltagy et al.
+/// 2020, section 6), and `transformers` leaves it to its callers. Padding may stand before it.
+at::Tensor first_tokens(const EncoderBatch& batch) {
+  if (batch.keep.defined()) {
+    return batch.keep.cumsum(1).eq(1);  // padding behind the first token counts none, and is dropped later
+  }
+  at::Tensor first = at::zeros_like(batch.ids, at::kBool);
+  first.select(1, 0).fill_(true);
+  return first;
+}
+
 /// Sources made ready: rows of token ids, padding and global positions.
-EncoderBatch source_batch(const EncoderDecoderConfig& config, const SourceText& text, c10::Device device) {
+EncoderBatch source_batch(const EncoderDecoderConfig& config, const SourceText& text, const StackImpl& encoder) {
+  const c10::Device device = encoder.device();
   check_tokens(text.input_ids, config.vocab_size, "input_ids", "vocab_size");
   const auto mask = [&](const at::Tensor& tensor, const char* name) {
     if (!tensor.defined()) {
@@ -67,8 +80,8 @@ EncoderBatch source_batch(const EncoderDecoderConfig& config, const SourceText& 
   batch.ids = attention::placed(text.input_ids, device);
   batch.keep = mask(text.attention_mask, "attention_mask");
   batch.globals = mask(text.global_attention_mask, "global_attention_mask");
-  if (!batch.globals.defined()) {
-    pair_rules(config).complete(batch);
+  if (!batch.globals.defined() && encoder.needs_input()) {
+    batch.globals = first_tokens(batch);
   }
   if (batch.globals.defined() && batch.keep.defined()) {
     batch.globals = batch.globals.logical_and(batch.keep);
@@ -149,7 +162,7 @@ at::Tensor EncoderDecoderImpl::step_scores(const at::Tensor& hidden) const {
 }
 
 layers::Source EncoderDecoderImpl::read_source(const SourceText& text, const DropoutSeed& seed) {
-  const EncoderBatch batch = source_batch(config_, text, encoder_->device());
+  const EncoderBatch batch = source_batch(config_, text, *encoder_);
   first_was_global_ = batch.globals.defined() && !text.global_attention_mask.defined();
   layers::Source source;
   // Padding alone: which position of a source is global is nothing to the decoder.
@@ -246,7 +259,7 @@ void EncoderDecoderImpl::train(bool on) {
 
 std::vector<std::pair<std::string, std::string>> EncoderDecoderImpl::computed() const {
   auto said = passes_->computed(*encoder_);
-  if (first_was_global_ && encoder_->needs_input()) {
+  if (first_was_global_) {
     said.emplace_back("global", "the first token of each source");
   }
   if (layers::holds_int8(*this)) {

@@ -36,7 +36,7 @@ struct SourceText {
   at::Tensor input_ids;                   ///< int64 [B, S]
   at::Tensor attention_mask = {};         ///< bool or int64 [B, S], 0 marks padding; undefined: none
   at::Tensor global_attention_mask = {};  ///< [B, S], nonzero: a position that `input` stands for in the encoder's
-                                          ///< patterns; undefined: the family's default (led: the first token)
+                                          ///< patterns; undefined: the first token of each row
 };
 
 /// One call.

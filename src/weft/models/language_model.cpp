@@ -126,6 +126,9 @@ at::Tensor LanguageModelImpl::run_behind(layers::DecodingState& state, const at:
   if (!config_.is_decoder) {
     fail(ErrorKind::kUnsupported, "decode needs a decoder, but is_decoder is false");
   }
+  if (stack_->needs_input()) {
+    fail(ErrorKind::kUnsupported, "decode names no positions, but the attention names `input`");
+  }
   check_ids(given, config_.vocab_size);
   const at::Tensor ids = attention::placed(given, stack_->device());
   if (auto* const text = dynamic_cast<attention::WholeText*>(&state.layer(0)); text != nullptr) {
@@ -162,6 +165,8 @@ at::Tensor LanguageModelImpl::run_behind(layers::DecodingState& state, const at:
 
 LanguageModelImpl::Computed LanguageModelImpl::compute(const ModelInput& input) {
   check_ids(input.input_ids, config_.vocab_size);
+  require(!stack_->needs_input() || !input.global_positions.empty(),
+          "the attention names `input`, but global_positions names no position of any row that it stands for");
   const at::Tensor ids = attention::placed(input.input_ids, stack_->device());
   layers::BlockContext context;
   describe_rows(context.attention, input.attention_mask, input.global_positions, ids);

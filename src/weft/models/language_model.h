@@ -57,7 +57,7 @@ class LanguageModelImpl : public torch::nn::Module {
   LanguageModelImpl(const TransformerConfig& config, const at::TensorOptions& options);
 
   /// [B, N, config().output_size()] after the last norm. Errors: kArgument for shapes, ids outside the vocabulary, too
-  /// long for learned positions.
+  /// long for learned positions, an attention that names `input` without global_positions.
   at::Tensor hidden_states(const ModelInput& input);
   /// [B, N, vocab], all at once: for small inputs.
   at::Tensor logits(const ModelInput& input);

@@ -4,6 +4,7 @@
 
 #include <ATen/Context.h>
 
+#include "weft/attention/mechanisms/spec.h"
 #include "weft/checkpoint/model_directory.h"
 #include "weft/checkpoint/patterns/load_with_attention.h"
 #include "weft/core/error.h"
@@ -61,6 +62,19 @@ void check_masking(const TextConfig& text, const models::TransformerConfig& mode
           " mlm trains; this model is a decoder");
 }
 
+// A window of text names no positions, so that `global(input)` would be no edge at all.
+void check_bound(const models::TransformerConfig& model) {
+  for (std::int64_t layer = 0; layer < model.num_hidden_layers; ++layer) {
+    const std::string& expression = model.attention_of(layer);
+    if (attention::parse_mechanism(expression, model.directory).needs_input) {
+      throw Error(ErrorKind::kArgument,
+                  concat(option("attention"), " of layer ", layer, ": `", expression,
+                         "` names `input`, for which training on plain text has no positions"),
+                  "name positions: global(first=1) is the first token of each window");
+    }
+  }
+}
+
 // Before the text is read, which may take long; null where the run has no teacher.
 std::shared_ptr<VocabularyTeacher> open_teacher(const TextRun& run, const models::TransformerConfig& student,
                                                 const text::Tokenizer& tokenizer) {
@@ -88,6 +102,7 @@ TrainResult train_language_model(const std::filesystem::path& run, const TextRun
                                  std::shared_ptr<const text::Tokenizer> tokenizer) {
   const TextRun made = ready(run, given);
   check_masking(made.text, model_config);
+  check_bound(model_config);
   // The first weights are drawn from LibTorch's generator; after them every step seeds it anew.
   at::manual_seed(static_cast<std::uint64_t>(made.trainer.seed));
   const models::LanguageModel model(model_config);
@@ -102,6 +117,7 @@ TrainResult train_further(const std::filesystem::path& run, const TextRun& given
       patterns.attention.empty() ? checkpoint::load_model(model)
                                  : checkpoint::load_with_attention(model, patterns.attention, patterns.directory);
   check_masking(made.text, loaded->config());
+  check_bound(loaded->config());
   auto task = make_task(loaded, text::load_tokenizer(model.path(), model.json()), made, recorded_path(model.root()));
   return Trainer::start(run, made.trainer, std::move(task)).run();
 }

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "weft/attention/devices/device.h"
+#include "weft/attention/mechanisms/spec.h"
 #include "weft/cli/front/output.h"
 #include "weft/core/error.h"
 #include "weft/core/joined.h"
@@ -15,6 +16,7 @@
 #include "weft/core/quote.h"
 #include "weft/data/text_corpus.h"
 #include "weft/layers/precision.h"
+#include "weft/models/encoder/batch.h"
 #include "weft/models/encoder_model.h"
 #include "weft/models/families/encoder_rules.h"
 #include "weft/models/language_model.h"
@@ -147,12 +149,18 @@ std::string head_text(const fine_tuning::Prepared& prepared) {
              : text;
 }
 
-// What the settings of an encoder's attention do not do.
-void add_caution_rows(const models::EncoderModel& model, Rows& rows) {
+// What the settings of an encoder's attention do not do. `binds`: the task names positions for `input` of a pattern.
+void add_caution_rows(const models::EncoderModel& model, bool binds, Rows& rows) {
   const std::vector<layers::BlockConfig> blocks =
       models::encoder_rules(model->config()).stack(model->config(), model->options()).blocks;
   for (auto& row : report::caution_rows(tasks::summarize_attention(blocks, 0))) {
     rows.push_back(std::move(row));
+  }
+  const auto names_input = [](const layers::BlockConfig& block) {
+    return !block.attention.empty() && attention::parse_mechanism(block.attention, block.directory).needs_input;
+  };
+  if (!binds && std::any_of(blocks.begin(), blocks.end(), names_input)) {
+    rows.emplace_back("note", "`input` of the attention stands for no position: the task names none");
   }
 }
 
@@ -206,7 +214,7 @@ Announcement announcement_of(const fine_tuning::PreparedText& prepared) {
   if (!prepared.new_tensors.empty()) {
     rows.emplace_back("random", joined(prepared.new_tensors, ", "));
   }
-  add_caution_rows(prepared.task->model(), rows);
+  add_caution_rows(prepared.task->model(), false, rows);
   return {std::move(rows), prepared.distillation, prepared.trainer, text_rows(prepared.trainer, prepared.text)};
 }
 
@@ -224,13 +232,13 @@ Announcement announcement_of(const fine_tuning::Prepared& prepared) {
   if (!prepared.new_tensors.empty()) {
     rows.emplace_back("random", joined(prepared.new_tensors, ", "));
   }
-  add_caution_rows(prepared.task->model(), rows);
+  const fine_tuning::EncodedRows& examples = objective.rows(fine_tuning::Split::kTraining);
+  add_caution_rows(prepared.task->model(), models::names_positions(objective.head()) || examples.has_globals(), rows);
   const std::string batch = prepared.settings.task.batch_tokens > 0
                                 ? concat(digits(prepared.settings.task.batch_tokens), " tokens")
                                 : concat(trainer.batch_size, " examples");
   Rows steps = example_rows(trainer, batch, prepared.epoch_steps);
-  steps.emplace_back("training data",
-                     split_text(prepared.training, objective.rows(fine_tuning::Split::kTraining).tokens(), "examples"));
+  steps.emplace_back("training data", split_text(prepared.training, examples.tokens(), "examples"));
   if (prepared.held_out.examples > 0) {
     steps.emplace_back("held-out data", split_text(prepared.held_out,
                                                    objective.rows(fine_tuning::Split::kHeldOut).tokens(), "examples"));

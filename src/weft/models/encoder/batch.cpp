@@ -7,6 +7,7 @@
 #include <ATen/ops/ones_like.h>
 #include <ATen/ops/zeros_like.h>
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -164,14 +165,17 @@ at::Tensor global_positions(Head head, const at::Tensor& ids, const at::Tensor& 
     globals.select(1, 0).fill_(1);
     return globals;
   }
-  const bool of_pairs = head == Head::kQuestionAnswering || head == Head::kMultipleChoice;
-  if (!of_pairs || !places.defined()) {
+  if (!names_positions(head) || !places.defined()) {
     return {};
   }
   const at::Tensor positions = at::arange(ids.size(1), ids.options()).unsqueeze(0);
   const at::Tensor begin = places.narrow(1, 1, 1);  // -1 in a row of one text, which has no global position
   return head == Head::kQuestionAnswering ? positions.lt(places.narrow(1, 0, 1))
                                           : positions.ge(begin).logical_and(begin.ge(0));
+}
+
+bool names_positions(Head head) {
+  return head == Head::kSequenceClassification || head == Head::kQuestionAnswering || head == Head::kMultipleChoice;
 }
 
 BatchParts split_by_length(const EncoderBatch& batch, std::int64_t full_until, bool padded) {
@@ -218,6 +222,10 @@ void describe_batch(attention::AttentionContext& context, const EncoderBatch& ba
   if (padded) {
     context.key_keep = batch.keep;
   }
+}
+
+bool binds_positions(const attention::AttentionContext& context) {
+  return std::any_of(context.rows.begin(), context.rows.end(), [](const auto& row) { return !row.input.empty(); });
 }
 
 }  // namespace weft::models

@@ -36,6 +36,9 @@ EncoderBatch make_batch(const EncoderConfig& config, Head head, const EncoderInp
 /// have it; undefined for tags and masked tokens, and for pairs without `places` (EncoderInput::pair_places).
 at::Tensor global_positions(Head head, const at::Tensor& ids, const at::Tensor& places);
 
+/// Whether global_positions() names any for the head.
+bool names_positions(Head head);
+
 /// `batch` as parts of which each is short or not: the rows of part p are rows[p] of it. A row's length is its own, or
 /// with `padded` that of the batch. One part and no copy where all rows are alike.
 struct BatchParts {
@@ -50,5 +53,8 @@ EncoderBatch pad_columns(const EncoderBatch& batch, std::int64_t multiple, std::
 /// Padding and bound positions as attention wants them. With `padded` a pattern is laid out over all N tokens and
 /// padding is masked; otherwise over each row's own. `bind`: the pattern asks for positions.
 void describe_batch(attention::AttentionContext& context, const EncoderBatch& batch, bool padded, bool bind);
+
+/// Whether `input` stands for a position of a row.
+bool binds_positions(const attention::AttentionContext& context);
 
 }  // namespace weft::models

@@ -43,16 +43,17 @@ StackOutput EncoderPasses::run(StackImpl& stack, const EncoderBatch& batch, cons
           companions.front().defined() ? join_parts(companions, parts.rows) : at::Tensor()};
 }
 
-StackOutput EncoderPasses::run_part(StackImpl& stack, const EncoderBatch& batch, const PassCall& call) const {
+StackOutput EncoderPasses::run_part(StackImpl& stack, const EncoderBatch& batch, const PassCall& call) {
   layers::BlockContext context;
   describe_batch(context.attention, batch, settings_.pad_like_hf && !settings_.zeroes_padding, stack.needs_input());
+  last_.is_bound = last_.is_bound || binds_positions(context.attention);
   context.attention.seed = call.seed;
   return stack.forward({.ids = batch.ids, .token_types = batch.token_types, .companions = batch.companions}, context,
                        call.recompute);
 }
 
 void EncoderPasses::record(const EncoderBatch& batch, const BatchParts& parts, std::int64_t padding) {
-  last_ = {batch.ids.size(0), 0, padding};
+  last_ = {batch.ids.size(0), 0, padding, false};
   for (const EncoderBatch& part : parts.parts) {
     last_.short_rows += part.short_input ? part.ids.size(0) : 0;
   }
@@ -74,6 +75,9 @@ std::vector<std::pair<std::string, std::string>> EncoderPasses::computed(const S
   }
   if (is_sparse() && !all_short && !settings_.random.empty()) {
     result.emplace_back("random", settings_.random);
+  }
+  if (stack.needs_input() && !all_short && last_.rows > 0 && !last_.is_bound) {
+    result.emplace_back("global", "no position");
   }
   if (last_.short_rows > 0) {
     result.emplace_back("full_attention", concat(last_.short_rows, " of ", last_.rows, " rows have at most ",

@@ -31,7 +31,7 @@ class EncoderPasses {
 
  private:
   /// Rows that are all short, or all not.
-  StackOutput run_part(StackImpl& stack, const EncoderBatch& batch, const PassCall& call) const;
+  StackOutput run_part(StackImpl& stack, const EncoderBatch& batch, const PassCall& call);
   void record(const EncoderBatch& batch, const BatchParts& parts, std::int64_t padding);
   bool is_sparse() const { return settings_.full_until >= 0; }
 
@@ -40,6 +40,7 @@ class EncoderPasses {
     std::int64_t rows = 0;
     std::int64_t short_rows = 0;
     std::int64_t padding = 0;
+    bool is_bound = false;  ///< `input` of a pattern stands for a position of a row
   };
 
   PassSettings settings_;

@@ -2,12 +2,11 @@
 // The window's rows, then those of global positions.
 #include "weft/models/encoder/windowed.h"
 
-#include <algorithm>
-
 #include "weft/attention/global_projection.h"
 #include "weft/attention/profile/global_rows.h"
 #include "weft/core/error.h"
 #include "weft/layers/attention/self_attention.h"
+#include "weft/models/encoder/batch.h"
 
 namespace weft::models {
 namespace {
@@ -27,15 +26,10 @@ class WindowedAttention : public layers::SelfAttentionImpl {
   at::Tensor attend(const layers::Heads& heads, const at::Tensor& x, const layers::BlockContext& context) override;
 };
 
-/// Whether a row of the batch has a global position.
-bool has_global_rows(const attention::AttentionContext& call) {
-  return std::any_of(call.rows.begin(), call.rows.end(), [](const auto& row) { return !row.input.empty(); });
-}
-
 at::Tensor WindowedAttention::attend(const layers::Heads& heads, const at::Tensor& x,
                                      const layers::BlockContext& context) {
   const bool is_watched = context.attention.observer != nullptr && !context.attention.rows.empty();
-  if (!needs_input() || !(has_global_rows(context.attention) || is_watched)) {
+  if (!needs_input() || !(binds_positions(context.attention) || is_watched)) {
     return SelfAttentionImpl::attend(heads, x, context);
   }
   const auto part = [&](std::int64_t which) {

@@ -64,7 +64,6 @@ std::string pairs_with(std::string_view field) {
 void accept_pair(const EncoderDecoderConfig&, std::string_view) {}
 std::string full_source(const EncoderDecoderConfig&, const EncoderOptions&, std::int64_t) { return "full"; }
 layers::SelfAttentionFactory plain_source(const EncoderDecoderConfig&, const EncoderOptions&, bool) { return {}; }
-void complete_no_source(EncoderBatch&) {}
 NamedTensors no_constants(const EncoderDecoderConfig&, const at::TensorOptions&) { return {}; }
 const text::Tokenizer* no_one_tokenizer(const text::PairTokenizer&) { return nullptr; }
 void keep_own_fields(EncoderDecoderConfig&) {}

@@ -16,7 +16,6 @@
 #include "weft/formats/config_json.h"
 #include "weft/layers/block_config.h"
 #include "weft/models/blueprint.h"
-#include "weft/models/encoder/batch.h"
 #include "weft/models/encoder/passes.h"
 #include "weft/models/encoder_decoder_config.h"
 #include "weft/models/families/families.h"
@@ -37,7 +36,6 @@ PassSettings one_source_pass(const EncoderDecoderConfig& config, const EncoderOp
 /// The stacks that the fields describe.
 StackConfig source_stack(const EncoderDecoderConfig& config, const EncoderOptions& options);
 StackConfig target_stack(const EncoderDecoderConfig& config);
-void complete_no_source(EncoderBatch& batch);
 NamedTensors no_constants(const EncoderDecoderConfig& config, const at::TensorOptions& options);
 std::unique_ptr<text::PairTokenizer> load_two_sides(const EncoderDecoderConfig& config,
                                                     const std::filesystem::path& directory);
@@ -79,8 +77,6 @@ struct PairRules {
   double (*score_scale)(const EncoderDecoderConfig& config) = unscaled;
   /// How a batch goes through the encoder.
   PassSettings (*passes)(const EncoderDecoderConfig& config, const EncoderOptions& options) = one_source_pass;
-  /// What the family makes global of sources whose call names no such positions.
-  void (*complete)(EncoderBatch& batch) = complete_no_source;
   /// Tensors of a file that belong to no parameter, by their names below the prefix.
   NamedTensors (*constants)(const EncoderDecoderConfig& config, const at::TensorOptions& options) = no_constants;
   /// The tokeniser of a directory of the family. Errors: as text::load_pair_tokenizer and text::load_tokenizer.

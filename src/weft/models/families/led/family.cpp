@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// LED (Beltagy et al. 2020, section 6): BART whose encoder attends as Longformer does. The first token of a source is
-// global unless the call names others, or none: summaries need it (section 6), and `transformers` leaves it to its
-// callers.
-#include <ATen/ops/zeros_like.h>
-
+// LED (Beltagy et al. 2020, section 6): BART whose encoder attends as Longformer does.
 #include "weft/core/error.h"
 #include "weft/models/encoder/windowed.h"
 #include "weft/models/families/led/config.h"
@@ -70,15 +66,6 @@ PassSettings led_passes(const EncoderDecoderConfig& config, const EncoderOptions
   return settings;
 }
 
-void complete_led(EncoderBatch& batch) {
-  if (batch.keep.defined()) {
-    batch.globals = batch.keep.cumsum(1).eq(1);  // padding may stand before it; that behind it is dropped later
-  } else {
-    batch.globals = at::zeros_like(batch.ids, at::kBool);
-    batch.globals.select(1, 0).fill_(true);
-  }
-}
-
 /// transformers writes a list.
 void one_window_a_layer(EncoderDecoderConfig& config) {
   std::vector<std::int64_t>& window = config.own.get<LedFields>().attention_window;
@@ -110,7 +97,6 @@ PairRules led_rules() {
   rules.encoder_attention = led_attention;
   rules.encoder_layer = led_layer;
   rules.passes = led_passes;
-  rules.complete = complete_led;
   rules.adapt = become_led;
   rules.complete_own = one_window_a_layer;
   return rules;

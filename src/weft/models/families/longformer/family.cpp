@@ -56,7 +56,7 @@ at::Tensor places_by_separators(const EncoderConfig& config, const at::Tensor& i
 /// Whoever calls without the places of the texts gets those that `transformers` finds.
 void complete_longformer(EncoderBatch& batch, const EncoderConfig& config, Head head, const EncoderInput& input,
                          const at::Tensor& places) {
-  const bool of_pairs = head == Head::kQuestionAnswering || head == Head::kMultipleChoice;
+  const bool of_pairs = names_positions(head) && head != Head::kSequenceClassification;
   if (of_pairs && !input.global_attention_mask.defined() && !places.defined()) {
     batch.globals = global_positions(head, batch.ids, places_by_separators(config, batch.ids));
   }
