@@ -5,6 +5,7 @@
 #include <set>
 
 #include "models/small_encoder.h"
+#include "support/expect_error.h"
 #include "weft/checkpoint/encoder_names.h"
 #include "weft/models/families/encoder_rules.h"
 
@@ -67,7 +68,8 @@ TEST(EncoderNames, AreThoseOfTransformers) {
   EXPECT_EQ(names_of("star_transformer", Head::kNone, "encoder.star.layers.3.ring.key_value.bias").parts,
             (std::vector<std::string>{"star_transformer.encoder.layer.3.ring.key.bias",
                                       "star_transformer.encoder.layer.3.ring.value.bias"}));
-  EXPECT_THROW(names_of("bert", Head::kNone, "encoder.embeddings.colours"), std::logic_error);
+  test::expect_error(ErrorKind::kUnsupported, {"family bert", "encoder.embeddings.colours"},
+                     [&] { names_of("bert", Head::kNone, "encoder.embeddings.colours"); });
 }
 
 TEST(EncoderNames, LetThroughOnlyWhatLosesNothing) {

@@ -69,6 +69,19 @@ class ForwardTest(Case):
             self.assertEqual(found[0], found[1], name)
             self.assertNotEqual(found[0], found[2], name)
 
+    def test_global_positions_of_a_model_without_any(self):
+        write_safetensors(self.input, input_ids=[[2, 5, 6, 3]], global_attention_mask=[[1, 0, 0, 0]])
+        model = make_model(self.folder / "model", "bert", "none")
+        self.assert_fails(weft("forward", model, "--input", self.input, "--output", self.folder / "x.safetensors"), 1, "global_attention_mask",
+                          "no attention of the model names")
+
+    def test_settings_of_an_attention_that_is_not_there(self):
+        bert = make_model(self.folder / "bert", "bert", "none")
+        self.assert_fails(weft("embed", bert, "hello", "--random", "uniform"), 1, "--random is for big_bird, but the model is bert")
+        blocks = make_model(self.folder / "blocks", "big_bird", "none")
+        for flag in (("--block-size", "4"), ("--random-blocks", "0"), ("--random", "uniform"), ("--attention-type", "original_full")):
+            self.assert_fails(weft("embed", blocks, "hello", "--attention", "window(2)", *flag), 2, flag[0], "'window(2)'")
+
     def test_padding_and_threads_change_nothing(self):
         model = make_model(self.folder / "model", "big_bird", "none")
         write_safetensors(self.input, input_ids=[[2, 5, 6, 3]])

@@ -117,6 +117,9 @@ class ErrorTest(Case):
         self.assert_fails(weft(*show, "full", "--length", "8", "--zoom", "5:2"), 2, "--zoom")
         self.assert_fails(weft(*show, "full", "--length", "8", "--input", "a"), 2, "--input")
         self.assert_fails(weft(*show, "global(input)", "--length", "8"), 2, "--input")
+        self.assertIn("--input has no effect", weft(*show, "full", "--length", "8", "--input", "3").stderr)
+        picture = self.folder / "picture"
+        self.assert_fails(weft(*show, "full", "--length", "8", "--png", picture, "--svg", picture), 2, "--svg and --png")
 
     def test_what_the_site_does_not_have(self):
         show = ["pattern", "show"]

@@ -79,6 +79,8 @@ class Search(Case):
         self.assert_fails(weft(*answer, "--question", " "), 1, "the question is empty")
         self.assert_fails(weft("answer", reader, "--passages", "2", "--question", "a", "text"), 2, "--passages", "--retrieve")
         self.assert_fails(weft(*answer, "--question", "a loom", "--depth", "3"), 2, "--depth", "by words", "--passages")
+        for flag in (("--device", "cuda"), ("--tf32",), ("--weights", "int8")):
+            self.assert_fails(weft("search", self.store, "a loom", "--by", "words", *flag), 2, flag[0], "none is used")
         self.assert_fails(weft("answer", reader, "--question", "a", "text", "--text-field", "x"), 2, "--text-field", "--question-field")
 
     def test_words_and_vectors(self):

@@ -124,7 +124,8 @@ class SequenceTasksTest(Case):
         self.assert_fails(weft(*given, "--model-weights", "1"), 2, "--with")
         self.assert_fails(weft(*given, "--mean", "logarithms"), 2, "--with")
         self.assert_fails(weft(*given, "--with", other, "--model-weights", "1"), 2, "--model-weights: expected 2 numbers", "found 1")
-        self.assert_fails(weft(*given, "--with", other, "--model-weights", "1", "x"), 1, "--model-weights", "'x'")
+        for weights, words in ((("1", "x"), "'x'"), (("1", "nan"), "'nan'"), (("1", "-1"), "'-1'"), (("0", "0"), "above 0")):
+            self.assert_fails(weft(*given, "--with", other, "--model-weights", *weights), 2, "--model-weights", words)
         vocabulary = json.loads((other / "vocab.json").read_text())
         first, second = list(vocabulary)[5:7]
         vocabulary[first], vocabulary[second] = vocabulary[second], vocabulary[first]

@@ -219,6 +219,22 @@ class RefusalTest(Case):
         self.assert_fails(process, 1, "--attention of layer 0", "`window(8) | global(input)`", "global(first=1)")
         self.assertFalse(self.run_directory.exists())
 
+    def test_fields_of_a_config_file_that_the_task_does_not_read(self):
+        config = self.folder / "config.json"
+        shape = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "context": 16, "steps": 1, "batch_size": 1,
+                 "train_text": [str(self.train_text)]}
+        for fields, words in (({"epochs": 7}, ["epochs is for fine-tuning, and not for --task lm"]), ({"train_data": ["x"]}, ["train_data"]),
+                              ({"noise": "infill"}, ["noise is for denoise"]), ({"loss": "cosine"}, ["loss is for embed and rerank"]),
+                              ({"task": "classify"}, ["is for lm and mlm, and not for --task classify"]),
+                              ({"is_decoder": False, "task": "lm"}, ["is_decoder false is for --task mlm"]),
+                              ({"is_decoder": True, "task": "mlm"}, ["is_decoder true is for --task lm"])):
+            config.write_text(json.dumps(shape | fields))
+            self.assert_fails(weft("train", "--config", config, "--out", self.run_directory), 1, f"'{config}'", *words)
+            self.assertFalse(self.run_directory.exists())
+        config.write_text(json.dumps(shape | {"is_decoder": False}))
+        encoder = weft("train", "--config", config, "--out", self.run_directory)
+        self.assertIn("weft encoder", encoder.stderr)
+
     def test_unknown_fields_of_a_config_file(self):
         config = self.folder / "config.json"
         config.write_text('{"contxt": 5}')

@@ -56,6 +56,18 @@ TEST(AnswersTest, AreComparedAsPythonNormalisesThem) {
   }
 }
 
+// The official program knows probabilities; logits differ by any number, also by negative ones alone.
+TEST(AnswersTest, BestThresholdGivesTheBestFigure) {
+  for (const double shift : {-5.0, 0.0, 5.0}) {
+    AnswerScorer scorer(AnswerRules::kSquad2);
+    scorer.add("loom", Answers{}, shift - 0.2);  // better without an answer
+    scorer.add("yarn", Answers{}, shift + 0.1);
+    const AnswerReport report = scorer.report(0.0);
+    EXPECT_EQ(report.best_f1.percent, 100.0) << shift;
+    EXPECT_EQ(scorer.report(report.best_f1.threshold).all.percent.f1, 100.0) << shift;
+  }
+}
+
 TEST(AnswersTest, EmptyAnswersScoreByTheirVersion) {
   const Answers the = {"the"};  // normalises to nothing
   EXPECT_EQ(score_answer("a", the, AnswerRules::kSquad1).exact, 1.0);

@@ -101,6 +101,19 @@ class TranslationTest(ScoreCase):
         (self.folder / "tokens").write_text("a thread .\n" * 100)
         process = weft("score", "bleu", self.folder / "tokens", self.folder / "tokens")
         self.assertIn("100 hypotheses end in ' .'", process.stderr)
+        process = weft("score", "bleu", self.folder / "tokens", self.folder / "tokens", "--baseline", self.folder / "tokens")
+        self.assertIn("100 hypotheses end in ' .'", process.stderr)
+
+    def test_objects_without_a_text_are_no_lines_of_text(self):
+        lines = "".join(json.dumps({"result": [{"translation_text": text}]}) + "\n" for text in HYPOTHESES.splitlines())
+        self.assert_fails(weft("score", "bleu", "-", self.folder / "first", input=lines), 1, "standard input: begins with a JSON object", "--format lines")
+        self.assertEqual(weft("score", "bleu", "-", self.folder / "first", "--format", "lines", input=lines).returncode, 0)
+
+    def test_two_columns_of_one_name(self):
+        (self.folder / "two.csv").write_text("id,text,text\n1,a,b\n")
+        for command in (("score", "bleu", self.folder / "two.csv", self.folder / "two.csv"), ("data", "check", self.folder / "two.csv"),
+                        ("summarize", "--method", "lead", "--file", self.folder / "two.csv")):
+            self.assert_fails(weft(*command), 1, "two columns have the name 'text'")
 
 
 class SummaryTest(ScoreCase):

@@ -87,6 +87,9 @@ TEST(EncoderConfigJson, RefusesWhatAFamilyCannotCompute) {
          R"({"model_type": "mpnet", "relative_attention_num_buckets": 64})");
   refuse(ErrorKind::kArgument, {"c: pad_token_id must be 1", "found 0"},
          R"({"model_type": "mpnet", "pad_token_id": 0})");
+  refuse(
+      ErrorKind::kArgument, {"c: layer_types must be", "found 'chunked_attention'"},
+      R"({"model_type": "modernbert", "num_hidden_layers": 2, "layer_types": ["full_attention", "chunked_attention"]})");
 }
 
 TEST(EncoderConfigJson, RefusesWrongTypesAndSizes) {

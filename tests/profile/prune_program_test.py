@@ -115,7 +115,32 @@ class PruneTest(PruneCase):
         self.assert_fails(weft("prune", self.profile, "--density", 0.001, *out), 1, "the diagonal and one for each row")
         self.assert_fails(weft("prune", self.profile, "--density", 0.5, "--attend", "cross", *out), 1, "without cross-attention")
         self.assert_fails(weft("prune", self.train_text, "--density", 0.5, *out), 1, self.train_text.name)
-        self.assert_fails(weft("prune", self.profile, "--density", 0.5, "-o", self.folder / "x"), 1, "needs an ending")
+        self.assert_fails(weft("prune", self.profile, "--density", 0.5, "-o", self.folder / "x"), 2, "needs an ending")
+        self.assert_fails(weft("prune", self.profile, "--density", 0.5, "--attend", "both", *out), 1, "without cross-attention")
+        for idle, words in ((["--seed", 3], "--seed is for --control random"), (["--block", 32], "--block is for --unit block"),
+                            (["--unit", "head", "--no-diagonal"], "--diagonal is for --unit edge or block"),
+                            (["--unit", "head", "--rank", "mean"], "--rank mean is for edges"),
+                            (["--unit", "head", "--control", "window"], "--unit head goes with"),
+                            (["--released", "--unit", "block"], "--released counts edges")):
+            self.assert_fails(weft("prune", self.profile, "--density", 0.5, *idle, *out), 2, words)
+
+    def test_a_folder_that_holds_something_else_is_kept(self):
+        """Graphs go into a folder of the file's name, as a whole: what was there would be gone."""
+        taken = self.folder / "run"
+        taken.mkdir()
+        (taken / "model.safetensors").write_text("weights")
+        prune = ["prune", self.profile, "--density", 0.3, "-o"]
+        self.assert_fails(weft(*prune, self.folder / "run.json"), 1, "'" + str(taken) + "' is in the way", "another name")
+        self.assertEqual([one.name for one in taken.iterdir()], ["model.safetensors"])
+        self.assertFalse((self.folder / "run.json").exists())
+        self.prune("x.json", "--density", 0.3)
+        self.prune("x.json", "--density", 0.4)
+        self.assert_fails(weft(*prune, self.folder / "x.txt"), 1, "is in the way")
+        shown = json.loads((self.folder / "x.json").read_text())["attention"][0]
+        self.assertEqual(weft("pattern", "show", shown, "--length", LENGTH, "--heads", 2, cwd=self.folder).returncode, 0)
+        (self.folder / "x" / "notes.txt").write_text("mine")
+        self.assert_fails(weft(*prune, self.folder / "x.json"), 1, "is in the way")
+        self.assertEqual((self.folder / "x" / "notes.txt").read_text(), "mine")
 
 
 class ProposeTest(PruneCase):
@@ -192,9 +217,11 @@ class ProposeTrainedTest(PruneCase):
             self.assertEqual(part["rewired"] in part["expression"], True)
         wide = weft_json("propose", self.profile, "--mass", 0.6, "--rewire", "--gap", 0.01, "--length", 1000)
         self.assertTrue(any(part["rewired"] for part in wide["parts"]), wide)
-        for arguments, words in ((["--gap", 0.1], "--gap goes with --rewire"), (["--rewire", "--length", 20000], "up to 16384 tokens"),
-                                 (["--attend", "cross"], "without cross-attention"), (["--attend", "cross", "--rewire"], "--rewire connects")):
+        for arguments, words in ((["--rewire", "--length", 20000], "up to 16384 tokens"), (["--attend", "cross"], "without cross-attention"),
+                                 (["--attend", "cross", "--rewire"], "--rewire connects")):
             self.assert_fails(weft("propose", self.profile, *arguments), 1, words)
+        self.assert_fails(weft("propose", self.profile, "--gap", 0.1), 2, "--gap has no effect without --rewire")
+        self.assert_fails(weft("propose", self.profile, "--max-bytes", 100), 2, "--max-bytes has no effect without --held-out")
 
 
 class AttentionFileTest(PruneCase):

@@ -449,7 +449,7 @@ class ProfileTest(OpenCase):
                                    (lambda: weft.profile(DECODER, tile=0, **texts), weft.ArgumentError, "profile: tile must be"),
                                    (lambda: weft.profile(DECODER, shard="2/2", **texts), weft.ArgumentError, "with I below N"),
                                    (lambda: weft.profile(DECODER, merge=[here], out=here), weft.ArgumentError, "merge joins finished shards"),
-                                   (lambda: weft.propose(here, gap=0.1), weft.ArgumentError, "gap goes with rewire"),
+                                   (lambda: weft.propose(here, gap=0.1), weft.ArgumentError, "gap has no effect without rewire"),
                                    (lambda: weft.propose(here, attend="cross"), weft.ArgumentError, "without cross-attention")):
             with self.subTest(words), self.assertRaisesRegex(error, words):
                 call()

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "weft/core/error.h"
+#include "weft/core/quote.h"
 #include "weft/models/families/encoder_rules.h"
 #include "weft/models/families/name_rows.h"
 
@@ -50,7 +51,8 @@ HuggingFaceNames hugging_face_names(const EncoderConfig& config, Head head, std:
   HuggingFaceNames names;
   names.parts = models::names_by_rows(layout.names, parameter, prefixed ? concat(layout.base_prefix, ".") : "", head);
   if (names.parts.empty()) {
-    throw std::logic_error(concat("no Hugging Face name for ", parameter));
+    fail(ErrorKind::kUnsupported, "the files of the family ", config.model_type, " have no place for ",
+         Quoted(parameter), ", which this attention has");
   }
   if (const models::NameRow* const row = models::row_of(layout.names, parameter, head); row != nullptr) {
     names.ones = row->ones;

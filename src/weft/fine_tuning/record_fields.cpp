@@ -26,6 +26,7 @@ std::size_t column_called(const std::vector<std::string>& columns, const std::st
   const auto found = std::find(columns.begin(), columns.end(), name);
   require(found != columns.end(), file, ": ", field, " ", Quoted(name), " is not a column; the columns are ",
           [&] { return listed(columns); });
+  readers::refuse_same_name(columns, name, file);
   return static_cast<std::size_t>(found - columns.begin());
 }
 
@@ -33,6 +34,7 @@ template <typename Names>
 std::size_t usual_column(const std::vector<std::string>& columns, const Names& names, const char* field,
                          const std::string& file) {
   if (const std::string name = readers::usual_column(columns, names); !name.empty()) {
+    readers::refuse_same_name(columns, name, file);
     return static_cast<std::size_t>(std::find(columns.begin(), columns.end(), name) - columns.begin());
   }
   fail(ErrorKind::kArgument, file, ": no column has a name that Weft looks for; name one of the columns with ", field,

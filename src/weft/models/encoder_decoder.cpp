@@ -80,6 +80,8 @@ EncoderBatch source_batch(const EncoderDecoderConfig& config, const SourceText& 
   batch.ids = attention::placed(text.input_ids, device);
   batch.keep = mask(text.attention_mask, "attention_mask");
   batch.globals = mask(text.global_attention_mask, "global_attention_mask");
+  require(!batch.globals.defined() || encoder.needs_input(),
+          "global_attention_mask names positions for `input`, which no attention of the encoder names");
   if (!batch.globals.defined() && encoder.needs_input()) {
     batch.globals = first_tokens(batch);
   }

@@ -9,6 +9,7 @@
 #include "weft/attention/devices/placed.h"
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
+#include "weft/core/system/option_name.h"
 #include "weft/models/encoder/batch.h"
 #include "weft/models/encoder/passes.h"
 #include "weft/models/families/encoder_rules.h"
@@ -33,6 +34,10 @@ namespace {
 /// Errors: those of the constructor, before any tensor.
 Blueprint checked_plan(const EncoderConfig& config, Head head, const EncoderOptions& options) {
   check_options(options);
+  require(
+      options.random == EncoderOptions().random || encoder_rules(config).has_field("num_random_blocks"),
+      option("random"), " is for ", [&] { return encoders_with("num_random_blocks"); }, ", but the model is ",
+      config.model_type);
   validate(with_options(config, options), "model config");  // the family's rules hold for options, too
   if (!encoder_rules(config).has_head(head)) {
     fail(ErrorKind::kUnsupported, config.model_type, " has no head ", to_string(head), " in transformers");
@@ -157,6 +162,8 @@ std::vector<std::pair<std::string, std::string>> EncoderModelImpl::computed() co
   }
   return said;
 }
+
+bool EncoderModelImpl::needs_input() const { return stack_->needs_input(); }
 
 std::int64_t EncoderModelImpl::parameter_count() const { return models::parameter_count(*this); }
 

@@ -129,6 +129,8 @@ class EncoderModelImpl : public torch::nn::Module {
   /// where layers differ), "random" (big_bird's plan), "full_attention" (why it was not sparse), "padding" (tokens
   /// added). Before a call: what a long enough one would compute.
   std::vector<std::pair<std::string, std::string>> computed() const;
+  /// Whether a layer's pattern asks for positions bound to `input`.
+  bool needs_input() const;
   /// Numbers in all parameters; tied weights count once.
   std::int64_t parameter_count() const;
   /// Trade a second forward pass of every block for the memory of its activations (Chen et al. 2016).

@@ -64,7 +64,10 @@ std::vector<const Part*> attending_parts(const AttentionProfile& profile, std::s
     require(part.sums.queries() > 0, where, ": the profile has no row of ", part.site.name, "; profile a text first");
     parts.push_back(&part);
   }
-  require(!parts.empty(), where, ": the profile is of a model without ", attend, "-attention");
+  const bool has_cross =
+      std::any_of(profile.parts.begin(), profile.parts.end(), [](const Part& part) { return part.site.cross; });
+  require(!parts.empty() && (attend != "both" || has_cross), where, ": the profile is of a model without ",
+          attend == "both" ? "cross" : attend, "-attention, found ", option("attend"), " ", attend);
   return parts;
 }
 

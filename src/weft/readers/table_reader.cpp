@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "weft/core/error.h"
 #include "weft/core/joined.h"
 #include "weft/core/quote.h"
+#include "weft/readers/input/columns.h"
 #include "weft/readers/input/file_kind.h"
 
 namespace weft::readers {
@@ -48,6 +50,7 @@ std::size_t TableReader::column(std::string_view name) const {
   const auto found = std::find(columns_.begin(), columns_.end(), name);
   require(found != columns_.end(), Quoted(source_.path().native(), 4096), " has no column ", Quoted(name), "; it has ",
           [&] { return joined(columns_, ", ", [](const std::string& column) { return quote(column); }); });
+  refuse_same_name(columns_, name, quote(source_.path().native(), 4096));
   return static_cast<std::size_t>(found - columns_.begin());
 }
 

@@ -2,12 +2,17 @@
 // From what people say to a model's options.
 #include "weft/tasks/encoder_settings.h"
 
+#include <array>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include "weft/attention/devices/device.h"
 #include "weft/attention/devices/device_work.h"
 #include "weft/checkpoint/int8/quantization_config.h"
+#include "weft/core/quote.h"
+#include "weft/core/system/option_name.h"
+#include "weft/core/system/usage_error.h"
 #include "weft/formats/config_json.h"
 #include "weft/training/run/run_of_model.h"
 
@@ -56,7 +61,25 @@ EncoderSettings number_settings(const EncoderRunConfig& config, const std::files
 
 }  // namespace
 
+// Settings of the pattern that `attention` replaces.
+void check_replaced(const EncoderRunConfig& config) {
+  const EncoderRunConfig usual;
+  const std::array<std::pair<std::string_view, bool>, 4> own = {
+      {{"attention_type", config.attention_type != usual.attention_type},
+       {"block_size", config.block_size != usual.block_size},
+       {"random_blocks", config.random_blocks != usual.random_blocks},
+       {"random", config.random != usual.random}}};
+  for (const auto& [name, is_given] : own) {
+    if (is_given && !config.attention.empty()) {
+      throw UsageError(concat(option(name), " is a setting of the model's own attention, which ", option("attention"),
+                              " ", quote(config.attention), " replaces"),
+                       "leave one of them out");
+    }
+  }
+}
+
 EncoderSettings encoder_settings(const EncoderRunConfig& config, const std::filesystem::path& directory) {
+  check_replaced(config);
   EncoderSettings settings = number_settings(config, directory, [&] {
     return config.weights == "int8" || (follows_run(config) && checkpoint::has_int8_weights(directory));
   });

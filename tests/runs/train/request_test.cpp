@@ -37,7 +37,7 @@ TEST(TrainRequest, NewRuns) {
   const TrainRequest decoder = only(options_for("run"));
   EXPECT_EQ(decoder.training, Training::kNewModel);
   EXPECT_EQ(decoder.task, "lm");
-  EXPECT_FALSE(decoder.fields.contains("is_decoder"));
+  EXPECT_EQ(decoder.fields.at("is_decoder"), true);
   TrainOptions options = options_for("run");
   options.encoder = true;
   const TrainRequest encoder = only(options);

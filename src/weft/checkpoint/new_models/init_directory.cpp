@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <set>
+#include <string_view>
 
 #include "weft/checkpoint/encoder_decoder/directory.h"
 #include "weft/checkpoint/encoder_directory.h"
@@ -100,6 +102,21 @@ NewModel init_pair(const InitRequest& request, std::int64_t seed) {
   return new_model(model);
 }
 
+// Labels that a head has, and that tell classes apart.
+void check_labels(const InitConfig& init) {
+  if (!models::has_labels(models::parse_head(init.head))) {
+    throw UsageError(concat(option("labels"), " is for a head with labels, found ", option("head"), " ", init.head),
+                     concat("for example: ", option("head"), " sequence-classification"));
+  }
+  std::set<std::string_view> seen;
+  for (const std::string& label : init.labels) {
+    if (label.find_first_not_of(" \t\r\n") == std::string::npos || !seen.insert(label).second) {
+      throw UsageError(concat(option("labels"), ": each label is a name of its own, found ", quote(label),
+                              seen.contains(label) ? " twice" : ""));
+    }
+  }
+}
+
 }  // namespace
 
 NewModel init_directory(const InitRequest& request) {
@@ -127,6 +144,7 @@ NewModel init_directory(const InitRequest& request) {
   models::update_fields(config, request.shape, "weft init");
   check_shape_options(request.shape, config);
   if (!init.labels.empty()) {
+    check_labels(init);
     config.id2label = init.labels;
   }
   models::list_attention(config);

@@ -162,7 +162,7 @@ void run_bench_attention(const BenchAttentionOptions& options) {
   call.dtype = config.dtype == "float32" ? at::kFloat : at::kBFloat16;
   call.input = number_list("--input", config.input, ',');
   std::sort(call.input.begin(), call.input.end());
-  require_input(call.pattern, call.input);
+  require_input({&call.pattern, 1}, call.input);
   const formats::Json result = result_of(
       call, {.backward = options.backward, .dense = config.dense, .stored = config.stored_scores}, config.rounds);
   if (options.json) {

@@ -261,12 +261,8 @@ void check_model_flags(const IndexCommand& command, bool has_model) {
   if (has_model) {
     return;
   }
-  std::vector<std::string> encoder;
-  for (const auto& [name, value] : command.encoder.given.items()) {
-    encoder.push_back(name);
-  }
   std::optional<std::string> found = first_given(command.given, {"rebuild", "max_length", "truncate", "batch_size"});
-  found = found ? found : first_given(command.encoder.given, encoder);
+  found = found ? found : first_model_flag(command.encoder);
   if (found) {
     throw UsageError(
         concat(option(*found), " is for the model that makes vectors, and ", quote(command.store, 4096), " has none"),

@@ -183,8 +183,9 @@ void check_flags_of_way(const std::string& way, const SearchCommand& command) {
   if (way == "words" && !command.model.empty()) {
     throw UsageError(concat("--model is the model of the store's vectors", by), "leave it out, or give --by vectors");
   }
-  if (way == "words" && command.reranker.empty() && !command.encoder.given.empty()) {
-    throw UsageError(concat(flag_name(command.encoder.given.begin().key()), " is for a model, and none is used", by));
+  const std::optional<std::string> of_model = first_model_flag(command.encoder);
+  if (way == "words" && command.reranker.empty() && of_model) {
+    throw UsageError(concat(flag_name(*of_model), " is for a model, and none is used", by));
   }
   if (way == "vectors" && command.weight.contains("title_weight")) {
     throw UsageError(concat("--title-weight is for words", by));

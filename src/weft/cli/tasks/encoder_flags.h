@@ -8,6 +8,10 @@
 
 #include <CLI/App.hpp>
 
+#include <filesystem>
+#include <optional>
+#include <string>
+
 #include "weft/cli/front/threads.h"
 #include "weft/formats/config_json.h"
 #include "weft/tasks/encoder_settings.h"
@@ -22,6 +26,10 @@ struct EncoderFlags {
 
 /// Adds all of them, --threads and --device too.
 void add_encoder_flags(CLI::App& app, EncoderFlags& flags);
+
+/// The field of a flag that asks for something of a model; nothing where none was given. How many threads there are is
+/// nothing of a model alone.
+std::optional<std::string> first_model_flag(const EncoderFlags& flags);
 
 /// The fields as the flags have them. Errors: kArgument naming `command`.
 tasks::EncoderRunConfig encoder_config(const EncoderFlags& flags, const std::string& command);

@@ -85,6 +85,8 @@ Forwarded forward_encoder(const checkpoint::OpenedModel& directory, const tasks:
   load.check_finite = settings.check_finite;
   load.int8 = settings.int8;
   models::EncoderModel model = checkpoint::load_encoder(directory, load);
+  require(!inputs["global_attention_mask"].defined() || model->needs_input(), Quoted(path, 4096),
+          ": global_attention_mask names positions for `input`, which no attention of the model names");
   return timed(path, [&] {
     const models::EncoderInput input{.input_ids = inputs["input_ids"],
                                      .attention_mask = inputs["attention_mask"],

@@ -46,6 +46,7 @@ void join_writers(const TranslateCommand& command, const tasks::JointWritingConf
   if (joint.with.empty() && command.joint.contains("mean")) {
     throw UsageError("--mean is of several models, and --with names none");
   }
+  const std::vector<double> weights = tasks::weights_of(joint.model_weights);
   std::vector<tasks::SequenceModel> others;
   for (const std::string& directory : joint.with) {
     SequenceFlags flags = command.flags;
@@ -54,7 +55,7 @@ void join_writers(const TranslateCommand& command, const tasks::JointWritingConf
   }
   if (!others.empty()) {
     const bool by_logarithms = joint.mean == "logarithms";
-    tasks::join_models(model, others, tasks::weights_of(joint.model_weights),
+    tasks::join_models(model, others, weights,
                        by_logarithms ? generation::JointMean::kLogarithms : generation::JointMean::kProbabilities);
   }
   if (!joint.tree_labels.empty()) {

@@ -40,7 +40,9 @@ struct ProposeSettings {
     visit(Field{"rewire", &C::rewire,
                 "add the fewest global or random edges with which as many positions hear of each other through all "
                 "layers as before"});
-    visit(Field{"gap", &C::gap, "where it rewires: the least spectral gap of each layer's graph"}.range(0, 1));
+    visit(Field{"gap", &C::gap, "where it rewires: the least spectral gap of each layer's graph"}
+              .range(0, 1)
+              .only_with_any({"rewire"}));
   }
 };
 

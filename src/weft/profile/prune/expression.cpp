@@ -3,6 +3,7 @@
 #include "weft/profile/prune/expression.h"
 
 #include <algorithm>
+#include <regex>
 
 #include "weft/core/error.h"
 #include "weft/core/files.h"
@@ -70,6 +71,11 @@ std::int64_t longest_keys(const AttentionProfile& profile, const Part& part) {
     longest = other.site.name.starts_with("encoder.") ? std::max(longest, other.site.maximum_length) : longest;
   }
   return longest;
+}
+
+bool is_graph_name(std::string_view name) {
+  static const std::regex graph("((encoder|decoder|cross)-)?l[0-9]{2,}h[0-9]{2,}\\.mtx");
+  return std::regex_match(name.begin(), name.end(), graph);
 }
 
 void write_graphs(const std::filesystem::path& folder, const PruneResult& result, std::int64_t keys) {

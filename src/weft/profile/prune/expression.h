@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <string>
+#include <string_view>
 
 #include "weft/profile/prune/prune.h"
 
@@ -14,6 +15,9 @@ std::int64_t longest_keys(const AttentionProfile& profile, const Part& part);
 
 /// Writes the graph of each head into `folder`, as a Matrix Market file that covers the model's longest text.
 void write_graphs(const std::filesystem::path& folder, const PruneResult& result, std::int64_t keys);
+
+/// Whether write_graphs() calls a file so.
+bool is_graph_name(std::string_view name);
 
 /// The pattern of the layer, its graphs in `folder` below `directory`, where write_graphs() put them. Positions behind
 /// the longest text of the profile keep the edges that they had.

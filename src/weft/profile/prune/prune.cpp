@@ -242,16 +242,24 @@ void check_settings(const PruneSettings& settings, const std::string& where) {
                             ", above 0; found ", budgets),
                      concat("for example: ", option("density"), " 0.1, which prunes 90%"));
   }
-  require(!settings.released || (settings.unit == "edge" && settings.density > 0 && settings.control == "none"), where,
-          ": ", option("released"), " counts edges by density; leave out ", option("unit"), ", ", option("mass"), ", ",
-          option("time"), " and ", option("control"));
-  require(settings.unit != "head" || settings.mass == 0, where,
-          ": the probabilities of every head sum to the same, so that ", option("mass"), " cannot rank heads; give ",
-          option("density"), " or ", option("time"));
-  require(settings.unit != "head" || (settings.scope != "head" && settings.control != "window"), where, ": ",
-          option("unit"), " head goes with ", option("scope"), " global or layer, and ", option("control"), " random");
-  require(settings.unit == "edge" || settings.rank == "mass", where, ": ", option("rank"), " mean is for edges, found ",
-          option("unit"), " ", settings.unit);
+  if (settings.released && (settings.unit != "edge" || settings.density == 0 || settings.control != "none")) {
+    throw UsageError(
+        concat(where, ": ", option("released"), " counts edges by density"),
+        concat("leave out ", option("unit"), ", ", option("mass"), ", ", option("time"), " and ", option("control")));
+  }
+  if (settings.unit == "head" && settings.mass > 0) {
+    throw UsageError(concat(where, ": the probabilities of every head sum to the same, so that ", option("mass"),
+                            " cannot rank heads"),
+                     concat("give ", option("density"), " or ", option("time")));
+  }
+  if (settings.unit == "head" && (settings.scope == "head" || settings.control == "window")) {
+    throw UsageError(concat(where, ": ", option("unit"), " head goes with ", option("scope"), " global or layer, and ",
+                            option("control"), " random"));
+  }
+  if (settings.unit != "edge" && settings.rank != "mass") {
+    throw UsageError(
+        concat(where, ": ", option("rank"), " mean is for edges, found ", option("unit"), " ", settings.unit));
+  }
 }
 
 std::vector<PruneResult> prune(const AttentionProfile& profile, const PruneSettings& settings, const LayoutCost& cost,

@@ -10,6 +10,7 @@
 #include "weft/core/error.h"
 #include "weft/core/files.h"
 #include "weft/core/quote.h"
+#include "weft/core/system/usage_error.h"
 #include "weft/formats/json_members.h"
 #include "weft/formats/sha256.h"
 #include "weft/inspect/graph/statistics.h"
@@ -89,6 +90,41 @@ Json part_json(const PruneResult& result, const std::string& expression, const P
   return json;
 }
 
+bool has_graphs(const PruneSettings& settings) { return settings.unit != "head" && settings.control != "window"; }
+
+// Of all patterns of the model.
+std::vector<pattern::PatternFile> base_files(const AttentionProfile& profile, const std::filesystem::path& directory) {
+  std::vector<pattern::PatternFile> files;
+  for (const Part& part : profile.parts) {
+    if (part.site.expression.find("edges(") != std::string::npos) {
+      for (pattern::PatternFile& file : pattern::Pattern::parse(part.site.expression, directory).files()) {
+        files.push_back(std::move(file));
+      }
+    }
+  }
+  return files;
+}
+
+// A folder of graphs is replaced as a whole: what is there must be the graphs of the file that is replaced with it.
+void check_graph_folder(const std::filesystem::path& path, const std::filesystem::path& folder) {
+  if (!std::filesystem::exists(std::filesystem::symlink_status(folder))) {
+    return;
+  }
+  bool are_graphs = std::filesystem::is_regular_file(path) && std::filesystem::is_directory(folder);
+  if (are_graphs) {
+    const std::filesystem::directory_iterator entries(folder);
+    are_graphs = std::all_of(begin(entries), end(entries), [](const std::filesystem::directory_entry& entry) {
+      return entry.is_regular_file() && is_graph_name(entry.path().filename().string());
+    });
+  }
+  if (!are_graphs) {
+    throw Error(ErrorKind::kArgument,
+                concat("prune: ", quote(folder.string(), 4096), " is in the way: the graphs of ",
+                       quote(path.string(), 4096), " go into that folder, and what is there is not of an earlier one"),
+                "give a file of another name");
+  }
+}
+
 }  // namespace
 
 Json begun_prune_file(const ModelOrigin& model) {
@@ -99,26 +135,48 @@ std::string cost_unit(bool costs_are_seconds) {
   return costs_are_seconds ? "seconds a text, forwards" : "keys computed";
 }
 
+void check_base_files(const AttentionProfile& profile, const std::filesystem::path& from,
+                      const std::filesystem::path& to) {
+  for (const pattern::PatternFile& file : base_files(profile, from)) {
+    const std::filesystem::path target = to / file.name;
+    require(!std::filesystem::exists(target) || read_file(ModelFile(to, file.name)) == file.content ||
+                std::filesystem::equivalent(target, from / file.name),
+            "prune: ", Quoted(target.string(), 4096),
+            " is in the way of a graph of that name that the model's own pattern needs; write to another folder");
+  }
+}
+
 void write_base_files(const AttentionProfile& profile, const std::filesystem::path& from,
                       const std::filesystem::path& to) {
-  for (const Part& part : profile.parts) {
-    if (part.site.expression.find("edges(") == std::string::npos) {
-      continue;
-    }
-    for (const pattern::PatternFile& file : pattern::Pattern::parse(part.site.expression, from).files()) {
-      const std::filesystem::path target = to / file.name;
-      if (std::filesystem::exists(target)) {
-        require(read_file(ModelFile(to, file.name)) == file.content ||
-                    std::filesystem::equivalent(target, from / file.name),
-                "prune: ", Quoted(target.string(), 4096),
-                " is in the way of a graph of that name that the model's own pattern ",
-                "needs; write to another folder");
-        continue;
-      }
+  check_base_files(profile, from, to);
+  for (const pattern::PatternFile& file : base_files(profile, from)) {
+    const std::filesystem::path target = to / file.name;
+    if (!std::filesystem::exists(target)) {
       std::filesystem::create_directories(target.parent_path());
       write_file_atomically(target, file.content);
     }
   }
+}
+
+void check_prune_path(const std::filesystem::path& path, const PruneOrigin& origin) {
+  const std::filesystem::path directory = path.parent_path();
+  const std::string folder = path.stem().string();
+  if (!path.has_extension() || folder.empty()) {
+    throw UsageError(
+        concat("prune: the file to write needs an ending, because its graphs go into a folder of its name ",
+               "without it, found ", quote(path.string(), 4096)),
+        "for example prune.json");
+  }
+  if (!has_graphs(origin.settings)) {
+    return;
+  }
+  for (const pattern::PatternFile& file : base_files(origin.profile, origin.model_directory)) {
+    const std::filesystem::path name = file.name;
+    require(name.begin() == name.end() || *name.begin() != folder, "prune: the model's own pattern names ",
+            Quoted(file.name, 4096), ", and graphs would replace the folder ", Quoted(folder, 4096),
+            "; write a file of another name");
+  }
+  check_graph_folder(path, directory / folder);
 }
 
 std::string list_of(const PartSite& site) {
@@ -147,14 +205,13 @@ Json write_prune(const std::filesystem::path& path, const PruneOrigin& origin,
                  const std::vector<PruneResult>& results) {
   const std::filesystem::path directory = path.parent_path();
   const std::string folder = path.stem().string();
-  require(path.has_extension() && !folder.empty(), "prune: the file to write needs an ending, because its graphs go ",
-          "into a folder of its name without it, found ", Quoted(path.string(), 4096), "; for example prune.json");
+  check_prune_path(path, origin);
+  check_base_files(origin.profile, origin.model_directory, directory.empty() ? "." : directory);
   std::vector<std::string> replaced(origin.profile.parts.size());
   const auto number_of = [&](const PruneResult& result) {
     return static_cast<std::size_t>(result.layer.part - origin.profile.parts.data());
   };
-  const bool has_graphs = origin.settings.unit != "head" && origin.settings.control != "window";
-  if (has_graphs) {
+  if (has_graphs(origin.settings)) {
     write_directory_atomically(directory / folder, [&](const std::filesystem::path& made) {
       for (const PruneResult& result : results) {
         write_graphs(made, result, longest_keys(origin.profile, *result.layer.part));

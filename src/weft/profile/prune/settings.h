@@ -42,9 +42,11 @@ struct PruneSettings {
                 "edges are ranked by their summed probability (mass), or by the mean over the rows that could have "
                 "them (mean), which counts the ends of rare long texts as much as all else"}
               .one_of({"mass", "mean"}));
-    visit(Field{"block", &C::block, "positions on each side of a block, a multiple of the profile's tile"}.range(
-        1, 1 << 20));
-    visit(Field{"diagonal", &C::diagonal, "always keep the edge from a position to itself"});
+    visit(Field{"block", &C::block, "positions on each side of a block, a multiple of the profile's tile"}
+              .range(1, 1 << 20)
+              .only_with("unit", {"block"}));
+    visit(Field{"diagonal", &C::diagonal, "always keep the edge from a position to itself"}.only_with(
+        "unit", {"edge", "block"}));
     visit(Field{"released", &C::released,
                 "count as the released code of Rugina et al. (2020) does: means, a percentile of them for each layer, "
                 "edges that a causal pattern does not have and rows that no text had counted as zeros, all ties "
@@ -53,7 +55,7 @@ struct PruneSettings {
                 "instead of the units that carry most: random ones, as many in each head; or one window for each "
                 "layer, as many edges (with the unit edge) or as much predicted time"}
               .one_of({"none", "random", "window"}));
-    visit(Field{"seed", &C::seed, "random seed of the control random"}.at_least(0));
+    visit(Field{"seed", &C::seed, "random seed of the control random"}.at_least(0).only_with("control", {"random"}));
   }
 };
 

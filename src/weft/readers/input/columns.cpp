@@ -7,6 +7,8 @@
 #include <ranges>
 #include <set>
 
+#include "weft/core/error.h"
+#include "weft/core/quote.h"
 #include "weft/core/text/small_letters.h"
 #include "weft/readers/json_document_reader.h"
 #include "weft/readers/table_reader.h"
@@ -37,6 +39,14 @@ std::string usual_name(Names& names, std::span<const std::string_view> usual) {
 
 std::string usual_column(const std::vector<std::string>& columns, std::span<const std::string_view> usual) {
   return usual_name(columns, usual);
+}
+
+void refuse_same_name(const std::vector<std::string>& columns, std::string_view name, std::string_view file) {
+  if (!name.empty() && std::count(columns.begin(), columns.end(), name) > 1) {
+    throw Error(ErrorKind::kFormat,
+                concat(file, ": two columns have the name ", quote(name), ", so that it says neither of them"),
+                "give each column a name of its own");
+  }
 }
 
 std::string usual_field(const formats::Json& record, std::span<const std::string_view> usual, std::string_view taken) {

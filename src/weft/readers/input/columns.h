@@ -28,7 +28,10 @@ inline constexpr std::array<std::string_view, 2> kRecordIdFields = {"id", "_id"}
 /// written there: "Text" for "text". Empty where none is.
 std::string usual_column(const std::vector<std::string>& columns, std::span<const std::string_view> usual);
 
-/// The same of the fields of a record, without the one that is called `taken`.
+/// Errors: kFormat naming `file` where two columns have the name, so that it says neither.
+void refuse_same_name(const std::vector<std::string>& columns, std::string_view name, std::string_view file);
+
+/// usual_column() of the fields of a record, without the one that is called `taken`.
 std::string usual_field(const formats::Json& record, std::span<const std::string_view> usual,
                         std::string_view taken = {});
 

@@ -259,7 +259,7 @@ void check_names(const std::vector<std::string>& columns, const std::string& nam
   for (const std::string& column : columns) {
     if (!seen.insert(column).second) {
       fail(ErrorKind::kFormat, name, ": two columns have the name ", quote(column),
-           ", and what is written again would have one of them");
+           ", and a record has one field of a name");
     }
   }
 }

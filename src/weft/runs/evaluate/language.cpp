@@ -55,8 +55,9 @@ std::string text_of(const LanguageConfig& config, const std::string& run, const 
 }
 
 void require_no_token_scores(const std::string& run, const LanguageConfig& config) {
-  require(config.memory <= 0 && config.compressed_memory < 0, option("memory"), " is for decoders, and ",
-          Quoted(run, 4096), " is an encoder");
+  require(config.memory <= 0, option("memory"), " is for decoders, and ", Quoted(run, 4096), " is an encoder");
+  require(config.compressed_memory < 0, option("compressed_memory"), " is for decoders, and ", Quoted(run, 4096),
+          " is an encoder");
   require(config.token_scores.empty(), option("token_scores"), " is for decoders, and ", Quoted(run, 4096),
           " is an encoder");
 }
@@ -68,6 +69,9 @@ Json evaluate_encoder(const checkpoint::OpenedModel& opened, const LanguageConfi
   require_no_token_scores(run, config);
   require(config.attention.empty(), option("attention"), " is for models of `weft train`, and ", Quoted(run, 4096),
           " is a Hugging Face directory; `weft convert --attention` makes another one of it");
+  require(!config.like_transformers, option("like_transformers"),
+          " is for decoders whose numbers differ from those of transformers, and ", Quoted(run, 4096),
+          " is an encoder");
   tasks::TaskModelOptions open;
   open.head = models::Head::kMaskedLanguageModel;
   const tasks::TaskModel model = tasks::open_task_model(opened, open);

@@ -11,6 +11,7 @@
 #include "weft/core/quote.h"
 #include "weft/core/system/option_name.h"
 #include "weft/core/system/usage_error.h"
+#include "weft/formats/field_conditions.h"
 #include "weft/profile/attention_profile.h"
 #include "weft/profile/model_digest.h"
 #include "weft/profile/profile_figure.h"
@@ -88,6 +89,7 @@ Json profile(const ProfileRequest& request) {
   ProfileConfig config;
   tasks::ProfileTexts texts;
   formats::update_each_from_json(request.given, request.asker, config, texts);
+  formats::check_given_conditions<tasks::ProfileTexts>(request.given, formats::to_json(texts), request.asker);
   if (config.out.empty()) {
     throw UsageError(concat(request.asker, " needs ", option("out"), " FILE"),
                      "for example: weft profile run --text books --out profile.safetensors");

@@ -8,6 +8,7 @@
 #include "weft/core/error.h"
 #include "weft/core/system/option_name.h"
 #include "weft/core/work/watched_progress.h"
+#include "weft/formats/field_conditions.h"
 #include "weft/profile/propose/proposal_file.h"
 #include "weft/runs/evaluate/held_out.h"
 
@@ -36,7 +37,10 @@ Json propose(const ProposeRequest& request) {
   ProposeConfig config;
   profile::ProposeSettings settings;
   formats::update_each_from_json(request.given, request.asker, config, settings);
-  require(settings.rewire || settings.gap == 0, request.asker, ": ", option("gap"), " goes with ", option("rewire"));
+  Json values = formats::to_json(settings);
+  values.update(formats::to_json(config));
+  formats::check_given_conditions<profile::ProposeSettings>(request.given, values, request.asker);
+  formats::check_given_conditions<ProposeConfig>(request.given, values, request.asker);
   const profile::LayoutCost cost = request.cost(config.rates);
   std::optional<BusyBar> bar("fitting patterns");
   const profile::AttentionProfile found = profile::read_profile(request.profile);

@@ -33,7 +33,8 @@ struct ProposeConfig {
     visit(Field{"held_out", &C::held_out,
                 "text that the model did not learn, files and folders: print its loss with the model's own attention "
                 "and with the proposed one, over --length tokens at once"});
-    visit(Field{"max_bytes", &C::max_bytes, "bytes of --held-out to read; 0 for all"}.at_least(0));
+    visit(Field{"max_bytes", &C::max_bytes, "bytes of --held-out to read; 0 for all"}.at_least(0).only_with_any(
+        {"held_out"}));
   }
 };
 

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 
+#include "weft/core/error.h"
 #include "weft/core/joined.h"
+#include "weft/core/quote.h"
 #include "weft/core/system/option_name.h"
 #include "weft/core/system/usage_error.h"
 #include "weft/fine_tuning/pairs/pair_config.h"
@@ -58,24 +60,46 @@ std::string tasks_that_read(std::string_view name) {
   return tasks;
 }
 
+// A field that a task does not read, given as a flag or in a config file, whose name begins the message then.
+class Refusal {
+ public:
+  Refusal(const std::string& task, const std::string& file) : task_(task), file_(file) {}
+
+  // "--epochs is for fine-tuning, and not for --task lm", with `whom` "fine-tuning"; without it "--epochs is not for
+  // --task lm".
+  [[noreturn]] void by_task(std::string_view name, std::string_view whom, const std::string& hint) const {
+    by(name,
+       concat(whom.empty() ? "is not for " : concat("is for ", whom, ", and not for "), option("task"), " ", task_),
+       hint);
+  }
+  [[noreturn]] void by(std::string_view name, const std::string& reason, const std::string& hint) const {
+    if (file_.empty()) {
+      throw UsageError(concat(option(name), " ", reason), hint);
+    }
+    throw Error(ErrorKind::kArgument, concat(quote(file_, 4096), ": ", name, " ", reason), hint);
+  }
+
+ private:
+  const std::string& task_;
+  const std::string& file_;
+};
+
 // A pair task reads its own fields only, and no other task reads them.
-void check_pair_fields(const std::string& task, const formats::Json& given) {
+void check_pair_fields(const std::string& task, const formats::Json& given, const Refusal& refuse) {
   const bool pairs = fine_tuning::is_pair_task(task);
   for (const auto& [name, value] : given.items()) {
     if (pairs && task != "denoise" && (name == "train_text" || name == "eval_text")) {
-      throw UsageError(concat(option(name), " is not for ", option("task"), " ", task),
-                       concat(option("task"), " denoise learns from plain texts; ", option("train_source"), " and ",
-                              option("train_target"), " name the texts of ", task));
+      refuse.by_task(name, "",
+                     concat(option("task"), " denoise learns from plain texts; ", option("train_source"), " and ",
+                            option("train_target"), " name the texts of ", task));
     }
     if (pairs && !is_read_by_pairs(name)) {
-      throw UsageError(concat(option(name), " is not for ", option("task"), " ", task),
-                       concat(option("train_source"), " and ", option("train_target"),
-                              " name the texts; weft train --help-all lists the flags by task"));
+      refuse.by_task(name, "",
+                     concat(option("train_source"), " and ", option("train_target"),
+                            " name the texts; weft train --help-all lists the flags by task"));
     }
     if (!pairs && (is_field(pair_fields(), name) || is_field(pair_shape_fields(), name))) {
-      throw UsageError(
-          concat(option(name), " is for ", tasks_that_read(name), ", and not for ", option("task"), " ", task),
-          "weft train --help-all lists the flags by task");
+      refuse.by_task(name, tasks_that_read(name), "weft train --help-all lists the flags by task");
     }
   }
 }
@@ -147,8 +171,9 @@ const std::vector<std::string_view>& text_fields() {
   return names;
 }
 
-void check_fields_of_task(const std::string& task, const formats::Json& given) {
-  check_pair_fields(task, given);
+void check_fields_of_task(const std::string& task, const formats::Json& given, const std::string& file) {
+  const Refusal refuse(task, file);
+  check_pair_fields(task, given, refuse);
   if (fine_tuning::is_pair_task(task)) {
     return;
   }
@@ -164,21 +189,20 @@ void check_fields_of_task(const std::string& task, const formats::Json& given) {
       continue;
     }
     if (is_field(retrieval, name) && !fine_tuning::is_retrieval_task(task)) {
-      throw UsageError(concat(option(name), " is for embed and rerank, and not for ", option("task"), " ", task),
-                       "weft train --help-all lists the flags by task");
+      refuse.by_task(name, "embed and rerank", "weft train --help-all lists the flags by task");
     }
     if (!fine && goes_on && is_field(model, name)) {
-      throw UsageError(concat(option(name), " is for a new model, and ", option("model"), " names one that exists"),
-                       concat("leave it out: the directory of ", option("model"), " decides the shape"));
+      refuse.by(name, concat("is for a new model, and ", option("model"), " names one that exists"),
+                concat("leave it out: the directory of ", option("model"), " decides the shape"));
     }
     if (fine && (is_field(model, name) || is_field(text_fields(), name))) {
-      throw UsageError(concat(option(name), " is for lm and mlm, and not for ", option("task"), " ", task),
-                       concat("the directory of ", option("model"), " decides the shape, ", option("train_data"),
-                              " names the examples"));
+      refuse.by_task(name, "lm and mlm",
+                     concat("the directory of ", option("model"), " decides the shape, ", option("train_data"),
+                            " names the examples"));
     }
     if (!fine && is_field(tuning, name)) {
-      throw UsageError(concat(option(name), " is for fine-tuning, and not for ", option("task"), " ", task),
-                       concat("tasks that fine-tune: ", weft::joined(fine_tuning::task_names(), ", ")));
+      refuse.by_task(name, "fine-tuning",
+                     concat("tasks that fine-tune: ", weft::joined(fine_tuning::task_names(), ", ")));
     }
   }
 }

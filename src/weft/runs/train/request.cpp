@@ -48,7 +48,7 @@ std::vector<std::string_view> known_fields() {
 
 struct Fields {
   Json all;      // the config file's, with those that are given laid over them
-  Json written;  // those that somebody wrote: not the ones of a file that a run wrote, which has every field
+  Json of_file;  // those that somebody wrote there: none of a file that a run wrote, which has every field
 };
 
 // Checked by name only.
@@ -57,7 +57,7 @@ Fields merged_fields(const TrainOptions& options) {
   const std::vector<std::string_view> known = known_fields();
   formats::check_keys(options.given, "weft train", known, {});
   Json fields = Json::object();
-  Json written = Json::object();
+  Json of_file = Json::object();
   if (!file.empty()) {
     fields = formats::read_json(named_by_user(file));
     // What a run's own files hold besides fields: they are taken as config files, too.
@@ -69,7 +69,7 @@ Fields merged_fields(const TrainOptions& options) {
       fields.erase(std::string(name));
     }
     if (!is_of_run) {
-      written = fields;
+      of_file = fields;
     }
   }
   std::vector<std::string> read;
@@ -82,8 +82,7 @@ Fields merged_fields(const TrainOptions& options) {
     options.heard(file, read);
   }
   fields.update(options.given);
-  written.update(options.given);
-  return {fields, written};
+  return {fields, of_file};
 }
 
 // The task that a run's training.json, or a config file of that form, names; nothing where it names none or is not
@@ -93,6 +92,12 @@ std::string task_in(const FilePlace& file) {
     return {};
   }
   return formats::value_or(formats::read_json_object(file), "task", quote(file.path().native(), 4096), std::string());
+}
+
+// Whether a config file, such as that of a run's model, is of an encoder.
+bool holds_encoder(const std::string& file) {
+  return !file.empty() &&
+         !formats::value_or(formats::read_json_object(named_by_user(file)), "is_decoder", quote(file, 4096), true);
 }
 
 fs::path seed_directory(const TrainOptions& options, std::int64_t seed) {
@@ -114,10 +119,24 @@ std::string task_of(const TrainOptions& options) {
     found = task_in(named_by_user(options.config_file));
   }
   if (found.empty()) {
-    return options.encoder ? "mlm" : "lm";
+    return options.encoder || holds_encoder(options.config_file) ? "mlm" : "lm";
   }
   check_choice("weft train", "task", {task_names().begin(), task_names().end()}, found);
   return found;
+}
+
+// What somebody wrote: the shape of a run's own file may serve the other task.
+void check_direction(const std::string& task, const Json& of_file, const std::string& file) {
+  if ((task != "lm" && task != "mlm") || !of_file.contains("is_decoder")) {
+    return;
+  }
+  const bool is_decoder = formats::value_of<bool>(of_file, "is_decoder", quote(file, 4096));
+  if (is_decoder != (task == "lm")) {
+    throw Error(ErrorKind::kArgument,
+                concat(quote(file, 4096), ": is_decoder ", is_decoder ? "true" : "false", " is for ", option("task"),
+                       is_decoder ? " lm" : " mlm", ", found ", option("task"), " ", task),
+                "leave it out: the task decides it");
+  }
 }
 
 std::string model_of(const Json& fields) { return formats::value_or(fields, "model", "weft train", std::string()); }
@@ -213,8 +232,8 @@ TrainRequest run_request(const TrainOptions& options, const std::string& task, c
   // An expression of the config file's names files beside it, one that is given in the working directory.
   const bool is_from_file = !options.given.contains("attention");
   request.beside = is_from_file ? fs::path(options.config_file).parent_path() : fs::path();
-  if (task == "mlm" && request.training == Training::kNewModel) {
-    request.fields["is_decoder"] = false;
+  if (learns_text(task) && request.training == Training::kNewModel) {
+    request.fields["is_decoder"] = task == "lm";
   }
   if (fine_tuning::is_fine_tuning_task(task) || fine_tuning::is_pair_task(task)) {
     erase_text_fields(task, request.fields);
@@ -295,7 +314,9 @@ bool is_resumed(Training training) {
 std::vector<TrainRequest> decide(const TrainOptions& options) {
   const std::string task = task_of(options);
   check_fields_of_task(task, options.given);
-  auto [fields, written] = merged_fields(options);
+  auto [fields, of_file] = merged_fields(options);
+  check_fields_of_task(task, of_file, options.config_file);
+  check_direction(task, of_file, options.config_file);
   if (!options.resume && !model_of(fields).empty()) {  // a run that is resumed has its model in itself
     fields["model"] = hub::local_model(model_of(fields)).string();
   }
@@ -304,6 +325,8 @@ std::vector<TrainRequest> decide(const TrainOptions& options) {
   }
   const std::filesystem::path graphs = read_attention_file(fields, task);
   std::vector<TrainRequest> requests = requests_of(options, task, std::move(fields), graphs);
+  Json written = std::move(of_file);
+  written.update(options.given);
   for (const TrainRequest& request : requests) {
     check_given_conditions(request, written);
   }

@@ -182,6 +182,7 @@ ProfileInput open_pairs(const checkpoint::OpenedModel& directory, const ProfileT
                 concat("pairs of texts, ", option("source"), " FILE and ", option("target"), " FILE, or ",
                        option("data"), " FILE with both"));
   require(texts.format != "squad", name, " is an encoder-decoder; ", option("format"), " squad is for encoders");
+  require(texts.stride < 0, "weft profile: ", option("stride"), " is for questions of SQuAD, and these texts are none");
   SequenceModel sequences = describe_sequence_model(directory, texts.context);
   const std::int64_t start = generation::start_token(generation::read_settings(directory), name);
   require(start < directory.facts(Ability::kWrite).writes->vocabulary, name, ": a target starts with token ", start,
@@ -208,6 +209,10 @@ ProfileInput open_encoder(const checkpoint::OpenedModel& directory, const Profil
   TaskModelOptions options;
   options.max_length = texts.context;
   const bool has_documents = given.data && has_questions(texts);
+  require(has_documents || texts.stride < 0, "weft profile: ", option("stride"),
+          " is for questions of SQuAD, and these texts are none");
+  require(texts.memory <= 0, "weft profile: ", option("memory"), " is for a model with a memory, and ", name,
+          " has none");
   TaskModel model = open_task_model(directory, options);
   const std::shared_ptr<torch::nn::Module> module = model.model.ptr();
   require_observed(*module, name);
@@ -218,6 +223,8 @@ ProfileInput open_encoder(const checkpoint::OpenedModel& directory, const Profil
 
 ProfileInput open_own(const checkpoint::OpenedModel& directory, const ProfileTexts& texts, const std::string& name) {
   const checkpoint::ReadingFacts facts = directory.facts(Ability::kPredict).reads;
+  require(texts.batch_size == ProfileTexts().batch_size, "weft profile: ", option("batch_size"),
+          " is for records, and text is computed in pieces of ", option("batch_tokens"));
   const Given given(texts);
   require_forms(given.text && !given.data && !given.pairs, name,
                 facts.is_causal ? "a decoder" : "an encoder that was trained here", concat(option("text"), " PATH"));

@@ -45,25 +45,31 @@ struct ProfileTexts {
               "for an encoder-decoder; - is standard input"});
     visit(Field{"source", &C::source, "for an encoder-decoder: file of texts, one a line"});
     visit(Field{"target", &C::target, "their translations or summaries: line N belongs to line N of --source"});
-    visit(Field{"format", &C::format, "format of --data; auto goes by what stands in it, then by its name"}.one_of(
-        {readers::kInputFormats.begin(), readers::kInputFormats.end()}));
-    visit(Field{"text_field", &C::text_field, "column or JSON field of the text in --data"});
+    visit(Field{"format", &C::format, "format of --data; auto goes by what stands in it, then by its name"}
+              .one_of({readers::kInputFormats.begin(), readers::kInputFormats.end()})
+              .only_with_any({"data"}));
+    visit(Field{"text_field", &C::text_field, "column or JSON field of the text in --data"}.only_with_any({"data"}));
     visit(Field{"pair_field", &C::pair_field,
-                "column or JSON field of the second text in --data, for records of two texts"});
+                "column or JSON field of the second text in --data, for records of two texts"}
+              .only_with_any({"data"}));
     visit(
         Field{"context", &C::context, "tokens that the model reads at once; 0 for as many as it was made for"}.at_least(
             0));
     visit(Field{"memory", &C::memory,
                 "tokens before a segment that a decoder with attention `relative` or `span` remembers; -1 for as many "
                 "as it learned with"}
-              .range(-1, 1 << 30));
-    visit(Field{"max_bytes", &C::max_bytes, "bytes of --text to read; 0 for all"}.at_least(0));
-    visit(Field{"examples", &C::examples, "records or pairs to read; 0 for all"}.at_least(0));
-    visit(Field{"truncate", &C::truncate, "cut pairs of texts that are too long for the model"});
+              .range(-1, 1 << 30)
+              .only_with_any({"text"}));
+    visit(Field{"max_bytes", &C::max_bytes, "bytes of --text to read; 0 for all"}.at_least(0).only_with_any({"text"}));
+    visit(Field{"examples", &C::examples, "records or pairs to read; 0 for all"}.at_least(0).only_with_any(
+        {"data", "source"}));
+    visit(Field{"truncate", &C::truncate, "cut pairs of texts that are too long for the model"}.only_with_any(
+        {"data", "source"}));
     visit(Field{"stride", &C::stride,
                 "tokens that two windows of a document share under a question of SQuAD; -1 for a quarter of the "
                 "context, 128 at most"}
-              .range(-1, 1 << 24));
+              .range(-1, 1 << 24)
+              .only_with_any({"data"}));
     visit(Field{"batch_size", &C::batch_size, "records that are computed together"}.range(1, 1 << 16));
     visit(Field{"batch_tokens", &C::batch_tokens, "tokens that are computed together at most, padding included"}.range(
         1, 1 << 30));

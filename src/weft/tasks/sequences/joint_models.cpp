@@ -4,12 +4,14 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <string>
 #include <utility>
 
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
 #include "weft/core/system/option_name.h"
+#include "weft/core/system/usage_error.h"
 
 namespace weft::tasks {
 namespace {
@@ -72,9 +74,15 @@ std::vector<double> weights_of(std::span<const std::string> texts) {
   for (const std::string& text : texts) {
     double weight = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), weight);
-    require(error == std::errc() && end == text.data() + text.size(), option("model_weights"),
-            ": a weight is a number such as 0.5, found ", Quoted(text));
+    const bool is_number = error == std::errc() && end == text.data() + text.size();
+    if (!is_number || !std::isfinite(weight) || weight < 0) {
+      throw UsageError(
+          concat(option("model_weights"), ": a weight is a number from 0 on such as 0.5, found ", quote(text)));
+    }
     weights.push_back(weight);
+  }
+  if (!weights.empty() && std::ranges::max(weights) == 0) {
+    throw UsageError(concat(option("model_weights"), ": one of the weights must be above 0"));
   }
   return weights;
 }

@@ -16,7 +16,7 @@ namespace weft::tasks {
 void join_models(SequenceModel& model, std::span<const SequenceModel> others, std::vector<double> weights,
                  generation::JointMean mean);
 
-/// Weights as text, "0.5". Errors: kArgument naming the option for what is no number.
+/// Weights as text, "0.5". Errors: UsageError naming the option for what is no number from 0 on, and where all are 0.
 std::vector<double> weights_of(std::span<const std::string> texts);
 
 }  // namespace weft::tasks

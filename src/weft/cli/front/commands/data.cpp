@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -146,6 +147,10 @@ struct Check {
   void note_columns(const std::filesystem::path& file, const std::string& format, bool header) {
     constexpr std::size_t kMostLists = 8;
     std::vector<std::string> found = readers::columns_of(file, format, header);
+    for (const std::span<const std::string_view> usual : {std::span<const std::string_view>(readers::kTextFields),
+                                                          std::span<const std::string_view>(readers::kLabelFields)}) {
+      readers::refuse_same_name(found, readers::usual_column(found, usual), quote(file.native(), 4096));
+    }
     const bool known =
         std::any_of(columns.begin(), columns.end(), [&](const FileColumns& before) { return before.columns == found; });
     if (!found.empty() && !known && columns.size() < kMostLists) {

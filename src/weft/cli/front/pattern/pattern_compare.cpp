@@ -133,6 +133,7 @@ void compare(const CompareOptions& options) {
     }
     compared.push_back({pattern, inspect::graph_statistics(pattern, request)});
   }
+  check_picture_files(sheet.svg, sheet.png);
   if (!sheet.svg.empty() || !sheet.png.empty()) {
     const std::vector<inspect::SheetEntry> entries = sheet_of(compared, bound.site, config.head, sheet.cells);
     if (!sheet.svg.empty()) {

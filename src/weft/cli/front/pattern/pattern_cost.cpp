@@ -125,7 +125,7 @@ void show_cost(const CostOptions& options) {
   }
   const pattern::Pattern pattern = pattern::Pattern::parse(options.expression);
   const inspect::ModelShape shape = shape_of(options, config);
-  require_input(pattern, shape.input);
+  require_input({&pattern, 1}, shape.input);
   std::optional<BusyBar> bar("counting operations");
   const std::optional<inspect::LayerEstimates> sampled = estimated_works(pattern, shape, config.length);
   // Seconds follow the order of the blocks, which a sample does not know.

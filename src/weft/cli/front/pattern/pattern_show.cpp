@@ -139,9 +139,7 @@ void show(const ShowOptions& options) {
   const pattern::Pattern pattern = pattern::Pattern::parse(options.expression);
   std::vector<std::int64_t> input = number_list("--input", config.input, ',');
   std::sort(input.begin(), input.end());
-  if (pattern.needs_input() && input.empty()) {
-    throw UsageError("the expression contains `input`, so it needs positions: --input", "for example: --input 0,5");
-  }
+  require_input({&pattern, 1}, input);
   inspect::PictureRequest request = request_for(config, input);
   const std::int64_t positions = std::max(request.site.query_length, request.site.key_length);
   if (request.zoom && request.zoom->begin >= positions) {
@@ -149,6 +147,7 @@ void show(const ShowOptions& options) {
                      concat("for example: --zoom 0:", std::min<std::int64_t>(positions, 64)));
   }
   // Figures go to files, their paths to stdout; the terminal picture is for a call that names no file.
+  check_picture_files(config.svg, config.png);
   const bool writes = !config.svg.empty() || !config.png.empty();
   const inspect::TerminalStyle style = chosen_style(config.style);
   request.maximum_cells =

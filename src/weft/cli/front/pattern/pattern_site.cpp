@@ -6,6 +6,9 @@
 
 #include "weft/cli/front/failure.h"
 #include "weft/cli/front/field_flags.h"
+#include "weft/core/error.h"
+#include "weft/core/log.h"
+#include "weft/core/quote.h"
 
 namespace weft::cli {
 
@@ -38,9 +41,20 @@ void require_head(std::int64_t head, std::int64_t heads) {
   }
 }
 
-void require_input(const pattern::Pattern& pattern, const std::vector<std::int64_t>& input) {
-  if (pattern.needs_input() && input.empty()) {
+void check_picture_files(const std::string& svg, const std::string& png) {
+  if (!svg.empty() && svg == png) {
+    throw UsageError(concat("--svg and --png are two files, found ", quote(svg, 4096), " for both"));
+  }
+}
+
+void require_input(std::span<const pattern::Pattern> patterns, const std::vector<std::int64_t>& input) {
+  const bool is_named = std::any_of(patterns.begin(), patterns.end(),
+                                    [](const pattern::Pattern& pattern) { return pattern.needs_input(); });
+  if (is_named && input.empty()) {
     throw UsageError("the expression contains `input`, so it needs positions: --input", "for example: --input 0,5");
+  }
+  if (!is_named && !input.empty()) {
+    log_warning("--input has no effect: the expression does not contain `input`");
   }
 }
 
@@ -48,9 +62,7 @@ BoundSite bind_site(const PatternSiteConfig& config, const std::vector<pattern::
   BoundSite bound;
   bound.input = number_list("--input", config.input, ',');
   std::sort(bound.input.begin(), bound.input.end());
-  for (const pattern::Pattern& pattern : patterns) {
-    require_input(pattern, bound.input);
-  }
+  require_input(patterns, bound.input);
   bound.site.query_length = config.length;
   bound.site.key_length = config.length;
   bound.site.heads = config.heads;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -64,8 +65,11 @@ std::vector<std::int64_t> number_list(const std::string& flag, const std::string
 /// Errors: UsageError where the layer does not have head number `head`; -1 is all of them.
 void require_head(std::int64_t head, std::int64_t heads);
 
-/// Errors: UsageError where `pattern` names `input` and no positions are given.
-void require_input(const pattern::Pattern& pattern, const std::vector<std::int64_t>& input);
+/// Errors: UsageError where both pictures would be one file.
+void check_picture_files(const std::string& svg, const std::string& png);
+
+/// Warns where positions are given and no pattern names `input`. Errors: UsageError where one does and none are given.
+void require_input(std::span<const pattern::Pattern> patterns, const std::vector<std::int64_t>& input);
 
 /// A site and the positions that it refers to.
 struct BoundSite {
@@ -76,7 +80,7 @@ struct BoundSite {
 /// The site's flags out of all that were given. Errors: UsageError where --length is missing.
 PatternSiteConfig read_site(const formats::Json& given, const std::string& command);
 
-/// Errors: UsageError where a pattern names `input` and no positions are given.
+/// Errors: those of require_input().
 BoundSite bind_site(const PatternSiteConfig& config, const std::vector<pattern::Pattern>& patterns);
 
 /// Each adds its command, flags and callback to the app of `weft pattern`.

@@ -16,6 +16,7 @@
 #include "weft/core/error.h"
 #include "weft/core/log.h"
 #include "weft/core/work/watched_progress.h"
+#include "weft/formats/field_conditions.h"
 #include "weft/profile/prune/prune_file.h"
 
 namespace weft::cli {
@@ -113,17 +114,19 @@ void run_prune(const PruneOptions& options) {
   profile::PruneSettings settings;
   formats::update_from_json(settings, only_fields_of<profile::PruneSettings>(options.given), "weft prune");
   check_settings(settings, "weft prune");
+  formats::check_given_conditions<profile::PruneSettings>(options.given, formats::to_json(settings), "weft prune");
   const profile::LayoutCost cost(find_rates(files.rates, asked_threads(options.threads)));
   std::optional<BusyBar> bar("pruning");
   const profile::AttentionProfile profile = profile::read_profile(options.profile);
   const std::filesystem::path model = files.model.empty() ? profile.model.path : files.model;
   const std::filesystem::path directory = std::filesystem::is_directory(model) ? model : "";
+  const profile::PruneOrigin origin{profile, options.profile, model, settings, files.graph, cost.is_seconds()};
+  check_prune_path(options.out, origin);
   const auto results = prune(profile, settings, cost, directory);
   const Json differs = settings.released ? released_difference(profile, settings, results, directory) : Json();
   if (settings.released) {
     settings.rank = "mean";  // as the code does, whatever was given
   }
-  const profile::PruneOrigin origin{profile, options.profile, model, settings, files.graph, cost.is_seconds()};
   Json result = write_prune(options.out, origin, results);
   if (settings.released) {
     result["unlike_weft"] = differs;

@@ -158,7 +158,8 @@ void compare_bleu(const ScoreFlags& flags, const ScoreConfig& config, const metr
   ScoreFlags both = flags;
   both.files.insert(both.files.begin() + 1, other);
   both.systems = 2;
-  metrics::BleuScorer system(options);
+  std::int64_t ends = 0;
+  CountedBleu system{metrics::BleuScorer(options), &ends};
   metrics::BleuScorer baseline(options);
   visit_rows(both, config, [&](const ScoreRow& row) {
     const auto references = row.references().subspan(1);
@@ -167,7 +168,8 @@ void compare_bleu(const ScoreFlags& flags, const ScoreConfig& config, const metr
       baseline.add(row.texts[1], references);
     });
   });
-  print_bleu(system, config, flags.json, paired_figures(system, baseline, config.samples));
+  print_bleu(system.scorer, config, flags.json, paired_figures(system.scorer, baseline, config.samples));
+  warn_of_tokens(ends, options.words);
 }
 
 void score_bleu(const ScoreFlags& flags) {
@@ -306,9 +308,8 @@ metrics::Alignment links_of(const ScoreFlags& flags, const ScoreRow& row, std::s
   try {
     return metrics::parse_alignment(row.texts[file], from_one ? 1 : 0);
   } catch (const Error& error) {
-    const std::string& path = flags.files[file];
-    const std::string name = path == "-" ? std::string("standard input") : quote(path, 4096);
-    throw Error(error.kind(), concat(file == 0 ? row.where : concat(name, ", beside ", row.where), ": ", error.what()),
+    const std::string where = file == 0 ? row.where : concat(flags.name_of(file), ", beside ", row.where);
+    throw Error(error.kind(), concat(where, ": ", error.what()),
                 "links are such as 0-0 1-2, and the number of a word is at most 2147483647");
   }
 }

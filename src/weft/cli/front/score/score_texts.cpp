@@ -51,8 +51,12 @@ OpenFile open_file(const std::string& path, bool is_reference, bool is_written, 
   }
   if (config.format == "auto") {
     const readers::FileKind kind = readers::decide_kind(file.bytes, fields);
-    const bool record =
-        kind.sure && (kind.format == "jsonl" || kind.format == "json" || kind.format == "csv" || kind.format == "tsv");
+    if (!kind.sure) {
+      throw Error(ErrorKind::kFormat,
+                  concat(file.bytes.name(), ": ", kind.reason, ", but not of a record with a text that Weft knows"),
+                  "--text-field names the field of the text; --format lines takes each line as a text");
+    }
+    const bool record = kind.format == "jsonl" || kind.format == "json" || kind.format == "csv" || kind.format == "tsv";
     if (record && kind.by_content() && !kind.named_alike) {
       log_warning(file.bytes.name(), ": ", kind.reason, ", so its records are read; --format lines reads each line");
     }
@@ -104,20 +108,22 @@ void check_use(const ScoreFlags& flags, std::span<const OpenFile> files, const S
   check_field("--text-field", config.text_field, config.reference_field.empty() ? files : files.first(others));
 }
 
-std::string name_of_file(const std::string& path) { return path == "-" ? "standard input" : quote(path, 4096); }
-
 [[noreturn]] void fail_on_counts(const ScoreFlags& flags, std::vector<readers::InputTexts>& texts,
                                  const std::vector<bool>& found, std::int64_t rows) {
   const auto count = [&](std::size_t file) { return rows + (found[file] ? 1 + count_rest(texts[file]) : 0); };
   const auto other = static_cast<std::size_t>(std::find(found.begin(), found.end(), !found.front()) - found.begin());
   const std::int64_t first_count = count(0);
-  throw Error(ErrorKind::kFormat,
-              concat(name_of_file(flags.files.front()), " has ", first_count, " texts and ",
-                     name_of_file(flags.files[other]), " has ", count(other)),
-              "text N of a reference belongs to text N of the hypotheses; an empty line is a text too");
+  throw Error(
+      ErrorKind::kFormat,
+      concat(flags.name_of(0), " has ", first_count, " texts and ", flags.name_of(other), " has ", count(other)),
+      "text N of a reference belongs to text N of the hypotheses; an empty line is a text too");
 }
 
 }  // namespace
+
+std::string ScoreFlags::name_of(std::size_t file) const {
+  return files[file] == "-" ? "standard input" : quote(files[file], 4096);
+}
 
 ScoreConfig ScoreFlags::config(const std::string& command) const {
   ScoreConfig config;
@@ -212,7 +218,7 @@ void visit_rows(const ScoreFlags& flags, const ScoreConfig& config,
     visit(row);
     bar.update(static_cast<double>(rows));
   }
-  require(rows > 0, name_of_file(flags.files.front()), " has no text");
+  require(rows > 0, flags.name_of(0), " has no text");
 }
 
 }  // namespace weft::cli

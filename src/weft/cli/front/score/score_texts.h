@@ -57,6 +57,8 @@ struct ScoreFlags {
 
   /// Errors: UsageError for an interval of single texts.
   ScoreConfig config(const std::string& command) const;
+  /// Of a file, for messages: "standard input" where it is -.
+  std::string name_of(std::size_t file) const;
 };
 
 /// Adds HYP, REF..., the flags of `only` (all where it is empty) and --json.

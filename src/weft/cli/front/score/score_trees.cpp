@@ -64,7 +64,7 @@ void score_parse(const ScoreFlags& flags) {
       scorer.add(row.texts[0], row.texts[1]);
       return;
     }
-    const readers::Tree truth = readers::parse_tree(row.texts[1], row.where + ", the true tree there");
+    const readers::Tree truth = readers::parse_tree(row.texts[1], concat(flags.name_of(1), ", beside ", row.where));
     scorer.add(readers::tree_text(readers::tree_of_linear(row.texts[0], truth)), row.texts[1]);
   });
   const metrics::EvalbReport& report = scorer.report();

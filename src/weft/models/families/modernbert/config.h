@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "weft/core/fields.h"
@@ -29,6 +30,7 @@ struct ModernbertFields {
 
   static constexpr const char* kFull = "full_attention";
   static constexpr const char* kSliding = "sliding_attention";
+  static bool is_layer_type(std::string_view name) { return name == kFull || name == kSliding; }
 
   /// Whether a layer sees the whole text.
   bool is_full(std::int64_t layer) const {

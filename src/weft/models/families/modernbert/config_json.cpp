@@ -2,6 +2,7 @@
 // The nested form of transformers 5 becomes the flat one of 4.48, whose names are those of Weft's fields.
 #include "weft/models/families/modernbert/config_json.h"
 
+#include <algorithm>
 #include <array>
 #include <iterator>
 #include <string>
@@ -101,7 +102,9 @@ EncoderConfig modernbert_from_json(const Json& json, std::string_view where, con
   }
   EncoderConfig config = encoder_fields_from_json(flat, where, directory);
   auto& own = config.own.get<ModernbertFields>();
-  if (std::ssize(own.layer_types) == config.num_hidden_layers) {  // anything else is an error, which validate() tells
+  const bool are_known = std::all_of(own.layer_types.begin(), own.layer_types.end(), ModernbertFields::is_layer_type);
+  // Anything else is an error, which validate() tells.
+  if (are_known && std::ssize(own.layer_types) == config.num_hidden_layers) {
     const std::int64_t period = period_of(own, config.num_hidden_layers);
     if (period > 0) {
       own.global_attn_every_n_layers = period;

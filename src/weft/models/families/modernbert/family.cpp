@@ -44,9 +44,7 @@ void check_modernbert(const EncoderConfig& config, std::string_view where) {
   const std::vector<std::string>& kinds = modern_of(config).layer_types;
   require(kinds.empty() || std::ssize(kinds) == config.num_hidden_layers, where, ": layer_types lists ", kinds.size(),
           " layers, but num_hidden_layers is ", config.num_hidden_layers);
-  const auto other = std::find_if(kinds.begin(), kinds.end(), [](const std::string& kind) {
-    return kind != ModernbertFields::kFull && kind != ModernbertFields::kSliding;
-  });
+  const auto other = std::find_if_not(kinds.begin(), kinds.end(), ModernbertFields::is_layer_type);
   require(other == kinds.end(), where, ": layer_types must be ", ModernbertFields::kFull, " or ",
           ModernbertFields::kSliding, ", found ", [&] { return quote(*other); });
 }
