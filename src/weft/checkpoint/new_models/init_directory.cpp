@@ -27,9 +27,10 @@ namespace {
 
 void check_family(const std::string& family) {
   const auto is_one = [&](const auto& types) { return std::find(types.begin(), types.end(), family) != types.end(); };
-  require(family.empty() || is_one(models::kEncoderTypes) || is_one(models::kEncoderDecoderTypes),
-          "weft init: ", option("family"), " must be one of ", models::encoder_types(", "), ", ",
-          models::types_in_words(models::kEncoderDecoderTypes, " or "), ", found ", Quoted(family));
+  if (!family.empty() && !is_one(models::kEncoderTypes) && !is_one(models::kEncoderDecoderTypes)) {
+    throw UsageError(concat("weft init: ", option("family"), " must be one of ", models::encoder_types(", "), ", ",
+                            models::types_in_words(models::kEncoderDecoderTypes, " or "), ", found ", quote(family)));
+  }
 }
 
 // A config.json, or the directory that holds one.
@@ -123,9 +124,10 @@ NewModel init_directory(const InitRequest& request) {
   InitConfig init;
   formats::update_from_json(init, request.given, "weft init");
   require_no_model(request.out);
-  require(request.encoder.empty() || (request.family.empty() && request.config.empty()),
-          "weft init: ", option("encoder"), " decides family and shape; leave ", option("family"), " and ",
-          option("config"), " out");
+  if (!request.encoder.empty() && (!request.family.empty() || !request.config.empty())) {
+    throw UsageError(concat("weft init: ", option("encoder"), " decides family and shape"),
+                     concat("leave ", option("family"), " and ", option("config"), " out"));
+  }
   if (!request.encoder.empty() && !request.tokenizer.empty()) {
     throw UsageError(concat(option("tokenizer"), " cannot go with ", option("encoder"),
                             ", whose embeddings belong to its own tokeniser"),

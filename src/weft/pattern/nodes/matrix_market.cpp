@@ -95,10 +95,12 @@ class Reader {
   void read_banner() {
     static constexpr std::string_view kFields[] = {"pattern", "real", "integer", "complex"};
     static constexpr std::string_view kSymmetries[] = {"general", "symmetric", "skew-symmetric", "hermitian"};
+    const std::string_view first = rest_.substr(0, rest_.find('\n'));
     if (!next_line() || small_letters(std::string(word())) != "%%matrixmarket" ||
         small_letters(std::string(word())) != "matrix") {
       number_ = 1;
-      fail_here("expected the banner '%%MatrixMarket matrix coordinate pattern general'");
+      fail_here("expected the banner '%%MatrixMarket matrix coordinate pattern general' in plain text, found ",
+                quote(first, 60));
     }
     const std::string format = small_letters(std::string(word()));
     if (format == "array") {
