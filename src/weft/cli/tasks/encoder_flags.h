@@ -4,13 +4,10 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 
 #include <CLI/App.hpp>
-
-#include <filesystem>
-#include <optional>
-#include <string>
 
 #include "weft/cli/front/threads.h"
 #include "weft/formats/config_json.h"

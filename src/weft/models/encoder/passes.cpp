@@ -16,6 +16,19 @@ at::Tensor join_parts(const std::vector<at::Tensor>& hidden, const std::vector<a
   return hidden.size() == 1 ? hidden.front() : at::cat(hidden).index_select(0, at::cat(rows).argsort());
 }
 
+using Computed = std::vector<std::pair<std::string, std::string>>;
+
+/// What the first layer computes, and those that compute something else.
+Computed attention_of_layers(const std::vector<std::string>& own) {
+  Computed result;
+  for (std::size_t layer = 0; layer < own.size(); ++layer) {
+    if (layer == 0 || own[layer] != own.front()) {
+      result.emplace_back(layer == 0 ? "attention" : concat("attention.", layer), own[layer]);
+    }
+  }
+  return result;
+}
+
 }  // namespace
 
 StackOutput EncoderPasses::run(StackImpl& stack, const EncoderBatch& batch, const PassCall& call) {
@@ -60,19 +73,8 @@ void EncoderPasses::record(const EncoderBatch& batch, const BatchParts& parts, s
 }
 
 std::vector<std::pair<std::string, std::string>> EncoderPasses::computed(const StackImpl& stack) const {
-  std::vector<std::pair<std::string, std::string>> result;
   const bool all_short = last_.rows > 0 && last_.short_rows == last_.rows;
-  std::string common;
-  const std::vector<std::string> own = stack.descriptions();
-  for (std::size_t layer = 0; layer < own.size(); ++layer) {
-    const std::string expression = all_short ? "full" : own[layer];
-    if (layer == 0) {
-      result.emplace_back("attention", expression);
-      common = expression;
-    } else if (expression != common) {
-      result.emplace_back(concat("attention.", layer), expression);
-    }
-  }
+  auto result = all_short ? Computed{{"attention", "full"}} : attention_of_layers(stack.descriptions());
   if (is_sparse() && !all_short && !settings_.random.empty()) {
     result.emplace_back("random", settings_.random);
   }
