@@ -40,6 +40,15 @@ TEST_F(SettingsTest, AGenerationConfigAsTheHubHasThem) {
   EXPECT_EQ(length_decay(config)->start, 30);
 }
 
+TEST_F(SettingsTest, NoFewerTokensThanTheMost) {
+  GenerationConfig config;
+  config.min_new_tokens = 9;  // of a directory: a length that is given wins
+  EXPECT_EQ(settings_over(config, {{"max_new_tokens", 3}}, "here").max_new_tokens, 3);
+  test::expect_error(ErrorKind::kArgument, {"here: min_new_tokens 9 is above max_new_tokens 3"},
+                     [&] { settings_over(config, {{"max_new_tokens", 3}, {"min_new_tokens", 9}}, "here"); });
+  EXPECT_NO_THROW(settings_over(config, {{"max_new_tokens", 9}, {"min_new_tokens", 9}}, "here"));
+}
+
 TEST_F(SettingsTest, WithoutItTheModelsConfig) {
   write("config.json", R"({"model_type": "bart", "num_beams": 5, "early_stopping": "never", "d_model": 3})");
   EXPECT_EQ(read().num_beams, 5);

@@ -294,6 +294,8 @@ GenerationConfig settings_over(GenerationConfig config, const formats::Json& giv
   }
   config.min_new_tokens = is_given("min_length") ? -1 : config.min_new_tokens;
   formats::update_from_json(config, given, where);
+  require(!is_given("max_new_tokens") || !is_given("min_new_tokens") || config.min_new_tokens <= config.max_new_tokens,
+          where, ": min_new_tokens ", config.min_new_tokens, " is above max_new_tokens ", config.max_new_tokens);
   validate(config, where);
   return config;
 }
