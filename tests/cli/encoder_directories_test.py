@@ -77,10 +77,14 @@ class ForwardTest(Case):
 
     def test_settings_of_an_attention_that_is_not_there(self):
         bert = make_model(self.folder / "bert", "bert", "none")
-        self.assert_fails(weft("embed", bert, "hello", "--random", "uniform"), 1, "--random is for big_bird, but the model is bert")
+        self.assert_fails(weft("embed", bert, "hello", "--random", "uniform"), 2, "--random is for big_bird, but the model is bert")
         blocks = make_model(self.folder / "blocks", "big_bird", "none")
         for flag in (("--block-size", "4"), ("--random-blocks", "0"), ("--random", "uniform"), ("--attention-type", "original_full")):
             self.assert_fails(weft("embed", blocks, "hello", "--attention", "window(2)", *flag), 2, flag[0], "'window(2)'")
+        config = json.loads((blocks / "config.json").read_text())
+        (blocks / "config.json").write_text(json.dumps(config | {"attention": ["window(2)"] * config["num_hidden_layers"]}))
+        for flag in (("--block-size", "8"), ("--random", "uniform")):
+            self.assert_fails(weft("embed", blocks, "hello", *flag), 2, flag[0], "'window(2)' of config.json replaces")
 
     def test_padding_and_threads_change_nothing(self):
         model = make_model(self.folder / "model", "big_bird", "none")

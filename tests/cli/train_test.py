@@ -224,7 +224,8 @@ class RefusalTest(Case):
         shape = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "context": 16, "steps": 1, "batch_size": 1,
                  "train_text": [str(self.train_text)]}
         for fields, words in (({"epochs": 7}, ["epochs is for fine-tuning, and not for --task lm"]), ({"train_data": ["x"]}, ["train_data"]),
-                              ({"noise": "infill"}, ["noise is for denoise"]), ({"loss": "cosine"}, ["loss is for embed and rerank"]),
+                              ({"noise": "infill"}, ["noise is for denoise"]), ({"decoder_vocab_size": 5}, ["decoder_vocab_size"]),
+                              ({"model": "x"}, ["hidden_size is for a new model"]), ({"loss": "cosine"}, ["loss is for embed and rerank"]),
                               ({"task": "classify"}, ["is for lm and mlm, and not for --task classify"]),
                               ({"is_decoder": False, "task": "lm"}, ["is_decoder false is for --task mlm"]),
                               ({"is_decoder": True, "task": "mlm"}, ["is_decoder true is for --task lm"])):

@@ -108,6 +108,10 @@ class TranslationTest(ScoreCase):
         lines = "".join(json.dumps({"result": [{"translation_text": text}]}) + "\n" for text in HYPOTHESES.splitlines())
         self.assert_fails(weft("score", "bleu", "-", self.folder / "first", input=lines), 1, "standard input: begins with a JSON object", "--format lines")
         self.assertEqual(weft("score", "bleu", "-", self.folder / "first", "--format", "lines", input=lines).returncode, 0)
+        (self.folder / "laughs").write_text("{ laughs } hello there\n")
+        process = weft("score", "bleu", self.folder / "laughs", self.folder / "laughs")
+        self.assertEqual(process.returncode, 0, process.stderr)
+        self.assertIn("begins with '{', but not of a record; each line is read as a text", process.stderr)
 
     def test_two_columns_of_one_name(self):
         (self.folder / "two.csv").write_text("id,text,text\n1,a,b\n")

@@ -138,6 +138,11 @@ class PruneTest(PruneCase):
         self.assert_fails(weft(*prune, self.folder / "x.txt"), 1, "is in the way")
         shown = json.loads((self.folder / "x.json").read_text())["attention"][0]
         self.assertEqual(weft("pattern", "show", shown, "--length", LENGTH, "--heads", 2, cwd=self.folder).returncode, 0)
+        (self.folder / "x.txt").write_text("my notes")
+        self.assert_fails(weft(*prune, self.folder / "x.txt"), 1, "is in the way")
+        self.assertEqual((self.folder / "x.txt").read_text(), "my notes")
+        (self.folder / "empty").mkdir()
+        self.prune("empty.json", "--density", 0.3)
         (self.folder / "x" / "notes.txt").write_text("mine")
         self.assert_fails(weft(*prune, self.folder / "x.json"), 1, "is in the way")
         self.assertEqual((self.folder / "x" / "notes.txt").read_text(), "mine")

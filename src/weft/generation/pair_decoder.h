@@ -14,8 +14,8 @@ namespace weft::generation {
 /// source each row reads from then on.
 class PairDecoder final : public Decoder {
  public:
-  /// Reads the sources: int64 [B, S], where they have padding the mask [B, S], 0 at padding, and where global positions
-  /// are not the family's own those, see models::SourceText. Errors: those of EncoderDecoderImpl::encode().
+  /// Reads the sources: int64 [B, S], where they have padding the mask [B, S], 0 at padding, and where a global
+  /// position is not the first token those, see models::SourceText. Errors: those of EncoderDecoderImpl::encode().
   PairDecoder(models::EncoderDecoder model, const at::Tensor& input_ids, const at::Tensor& attention_mask = {},
               const at::Tensor& global_attention_mask = {});
   ~PairDecoder() override = default;

@@ -98,7 +98,7 @@ BestThreshold AnswerScorer::best_threshold(double AnswerScore::* figure) const {
     return a->no_answer_probability < b->no_answer_probability;
   });
   double best = score;
-  // Nothing is let through. The program's 0 says so of probabilities; differences of logits may be below it.
+  // Nothing is let through. The program's 0 says so of probabilities above 0; differences of logits may be below it.
   const double least = order.empty() ? 0.0 : order.front()->no_answer_probability;
   double threshold = least < 0.0 ? least - 1.0 : 0.0;
   for (const Question* question : order) {

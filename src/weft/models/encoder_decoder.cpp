@@ -17,6 +17,7 @@
 #include "weft/layers/replay/kept_operands.h"
 #include "weft/models/encoder/passes.h"
 #include "weft/models/families/pair_rules.h"
+#include "weft/models/families/replaced_attention.h"
 #include "weft/models/heads/vocabulary_head.h"
 #include "weft/models/stack/batch_rows.h"
 #include "weft/models/stack/initialize.h"
@@ -41,6 +42,9 @@ void check_target_tokens(const EncoderDecoderConfig& config, const at::Tensor& i
 EncoderDecoderConfig checked_pair(const EncoderDecoderConfig& config, const EncoderOptions& options) {
   validate(config, "model config");
   check_options(options);
+  check_random(options, pair_rules(config).has_field("num_random_blocks"), pairs_with("num_random_blocks"),
+               config.model_type);
+  check_replaced(options, config.encoder_attention);
   check_mechanisms(blueprint(config, options).encoder, "model config");  // before any tensor
   return config;
 }

@@ -9,7 +9,6 @@
 #include "weft/attention/devices/placed.h"
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
-#include "weft/core/system/option_name.h"
 #include "weft/models/encoder/batch.h"
 #include "weft/models/encoder/passes.h"
 #include "weft/models/families/encoder_rules.h"
@@ -34,10 +33,9 @@ namespace {
 /// Errors: those of the constructor, before any tensor.
 Blueprint checked_plan(const EncoderConfig& config, Head head, const EncoderOptions& options) {
   check_options(options);
-  require(
-      options.random == EncoderOptions().random || encoder_rules(config).has_field("num_random_blocks"),
-      option("random"), " is for ", [&] { return encoders_with("num_random_blocks"); }, ", but the model is ",
-      config.model_type);
+  check_random(options, encoder_rules(config).has_field("num_random_blocks"), encoders_with("num_random_blocks"),
+               config.model_type);
+  check_replaced(options, config.attention);
   validate(with_options(config, options), "model config");  // the family's rules hold for options, too
   if (!encoder_rules(config).has_head(head)) {
     fail(ErrorKind::kUnsupported, config.model_type, " has no head ", to_string(head), " in transformers");

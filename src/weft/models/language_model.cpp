@@ -165,8 +165,12 @@ at::Tensor LanguageModelImpl::run_behind(layers::DecodingState& state, const at:
 
 LanguageModelImpl::Computed LanguageModelImpl::compute(const ModelInput& input) {
   check_ids(input.input_ids, config_.vocab_size);
-  require(!stack_->needs_input() || !input.global_positions.empty(),
-          "the attention names `input`, but global_positions names no position of any row that it stands for");
+  if (stack_->needs_input() && input.global_positions.empty()) {
+    throw Error(
+        ErrorKind::kArgument,
+        "the attention of the model names `input`, but no positions that it stands for (global_positions) are given",
+        "`global(first=1)` in place of `global(input)` is the first token of each text");
+  }
   const at::Tensor ids = attention::placed(input.input_ids, stack_->device());
   layers::BlockContext context;
   describe_rows(context.attention, input.attention_mask, input.global_positions, ids);

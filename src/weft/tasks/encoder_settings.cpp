@@ -59,8 +59,6 @@ EncoderSettings number_settings(const EncoderRunConfig& config, const std::files
   return settings;
 }
 
-}  // namespace
-
 // Settings of the pattern that `attention` replaces.
 void check_replaced(const EncoderRunConfig& config) {
   const EncoderRunConfig usual;
@@ -77,6 +75,8 @@ void check_replaced(const EncoderRunConfig& config) {
     }
   }
 }
+
+}  // namespace
 
 EncoderSettings encoder_settings(const EncoderRunConfig& config, const std::filesystem::path& directory) {
   check_replaced(config);

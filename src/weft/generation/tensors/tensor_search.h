@@ -16,7 +16,7 @@ namespace weft::generation {
 struct TensorTexts {
   at::Tensor input_ids;                   ///< [B, N]
   at::Tensor attention_mask;              ///< [B, N]
-  at::Tensor global_attention_mask = {};  ///< [B, N], or undefined: the family's own
+  at::Tensor global_attention_mask = {};  ///< [B, N], or undefined: the first token
   at::Tensor decoder_input_ids = {};      ///< [B, T] that the texts begin with, or undefined: the start token
 };
 

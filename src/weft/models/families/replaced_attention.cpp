@@ -11,6 +11,8 @@
 
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
+#include "weft/core/system/option_name.h"
+#include "weft/core/system/usage_error.h"
 #include "weft/models/families/encoder_rules.h"
 #include "weft/models/families/replaced_fields.h"
 
@@ -80,6 +82,25 @@ void list_attention(EncoderConfig& config) {
     return quoted_list(std::vector<std::string>(layers.begin(), std::unique(layers.begin(), layers.end())), 4);
   });
   config.attention = std::move(layers);
+}
+
+void check_random(const EncoderOptions& options, bool draws, std::string_view families, std::string_view family) {
+  if (options.random != EncoderOptions().random && !draws) {
+    throw UsageError(concat(option("random"), " is for ", families, ", but the model is ", family));
+  }
+}
+
+void check_replaced(const EncoderOptions& options, const std::vector<std::string>& attention) {
+  if (attention.empty() || !options.attention.empty()) {
+    return;
+  }
+  const bool draws = options.random != EncoderOptions().random;
+  if (draws || !options.fields.empty()) {
+    throw UsageError(concat(option(draws ? std::string_view("random") : options.fields.begin().key()),
+                            " is a setting of the family's own attention, which ", quote(attention.front()),
+                            " of config.json replaces"),
+                     "leave it out");
+  }
 }
 
 EncoderConfig with_options(const EncoderConfig& config, const EncoderOptions& options) {

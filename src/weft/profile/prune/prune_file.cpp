@@ -105,23 +105,58 @@ std::vector<pattern::PatternFile> base_files(const AttentionProfile& profile, co
   return files;
 }
 
+bool holds_only_graphs(const std::filesystem::path& folder) {
+  const std::filesystem::directory_iterator entries(folder);
+  return std::all_of(begin(entries), end(entries), [](const std::filesystem::directory_entry& entry) {
+    return entry.is_regular_file() && is_graph_name(entry.path().filename().string());
+  });
+}
+
+// Whether `path` is a file of weft prune whose graphs are in the folder of that name.
+bool names_graphs_in(const std::filesystem::path& path, const std::string& folder) {
+  try {
+    const std::string name = concat("edges(\"", folder, "/");
+    for (const PrunedPatterns::List& list : read_prune(path).lists) {
+      if (std::any_of(list.expressions.begin(), list.expressions.end(),
+                      [&](const std::string& one) { return one.find(name) != std::string::npos; })) {
+        return true;
+      }
+    }
+  } catch (const Error&) {  // it is another file, or none
+  }
+  return false;
+}
+
 // A folder of graphs is replaced as a whole: what is there must be the graphs of the file that is replaced with it.
 void check_graph_folder(const std::filesystem::path& path, const std::filesystem::path& folder) {
   if (!std::filesystem::exists(std::filesystem::symlink_status(folder))) {
     return;
   }
-  bool are_graphs = std::filesystem::is_regular_file(path) && std::filesystem::is_directory(folder);
-  if (are_graphs) {
-    const std::filesystem::directory_iterator entries(folder);
-    are_graphs = std::all_of(begin(entries), end(entries), [](const std::filesystem::directory_entry& entry) {
-      return entry.is_regular_file() && is_graph_name(entry.path().filename().string());
-    });
+  if (std::filesystem::is_directory(folder) && std::filesystem::is_empty(folder)) {
+    return;
   }
-  if (!are_graphs) {
+  const bool are_graphs = std::filesystem::is_directory(folder) && holds_only_graphs(folder);
+  if (!are_graphs || !names_graphs_in(path, folder.filename().string())) {
     throw Error(ErrorKind::kArgument,
                 concat("prune: ", quote(folder.string(), 4096), " is in the way: the graphs of ",
                        quote(path.string(), 4096), " go into that folder, and what is there is not of an earlier one"),
-                "give a file of another name");
+                "give a file of another name, or remove the folder");
+  }
+}
+
+// A graph of the model's own pattern, below the folder from which it is read or below the one to which it is copied,
+// must not be in the folder of graphs.
+void check_own_graphs(const PruneOrigin& origin, const std::filesystem::path& directory,
+                      const std::filesystem::path& folder) {
+  const std::filesystem::path replaced = std::filesystem::weakly_canonical(folder);
+  for (const pattern::PatternFile& file : base_files(origin.profile, origin.model_directory)) {
+    for (const std::filesystem::path& base : {origin.model_directory, directory}) {
+      const std::filesystem::path below =
+          std::filesystem::weakly_canonical(base / file.name).lexically_relative(replaced);
+      require(below.empty() || *below.begin() == "..", "prune: the model's own pattern names ", Quoted(file.name, 4096),
+              ", and graphs would replace the folder ", Quoted(folder.string(), 4096),
+              "; write a file of another name");
+    }
   }
 }
 
@@ -170,12 +205,7 @@ void check_prune_path(const std::filesystem::path& path, const PruneOrigin& orig
   if (!has_graphs(origin.settings)) {
     return;
   }
-  for (const pattern::PatternFile& file : base_files(origin.profile, origin.model_directory)) {
-    const std::filesystem::path name = file.name;
-    require(name.begin() == name.end() || *name.begin() != folder, "prune: the model's own pattern names ",
-            Quoted(file.name, 4096), ", and graphs would replace the folder ", Quoted(folder, 4096),
-            "; write a file of another name");
-  }
+  check_own_graphs(origin, directory.empty() ? "." : directory, directory / folder);
   check_graph_folder(path, directory / folder);
 }
 

@@ -102,7 +102,8 @@ class Decision {
                                       has_wanted ? " that has " + quote(*wanted) : "");
     const bool named = named_ == "json" || named_ == "jsonl";
     const std::string format = several ? "json" : "jsonl";
-    return has_wanted || named || named_.empty() ? FileKind{format, reason, has_wanted || named} : FileKind{};
+    return has_wanted || named || named_.empty() ? FileKind{format, reason, has_wanted || named, false, true}
+                                                 : FileKind{};
   }
 
   FileKind array() {

@@ -18,6 +18,7 @@ struct FileKind {
   std::string reason;        ///< of what stands in it: "begins with a JSON object"; empty where the name said it
   bool sure = true;          ///< false for a guess from the first byte alone, where the name says nothing
   bool named_alike = false;  ///< the name says the same
+  bool is_object = false;    ///< begins with a whole JSON object, of a record or not
 
   bool by_content() const noexcept { return !reason.empty(); }
 };

@@ -11,6 +11,7 @@
 #include "weft/core/system/usage_error.h"
 #include "weft/fine_tuning/pairs/pair_config.h"
 #include "weft/fine_tuning/settings.h"
+#include "weft/formats/field_conditions.h"
 #include "weft/formats/json_members.h"
 #include "weft/models/transformer_config.h"
 #include "weft/training/distillation/config.h"
@@ -35,6 +36,15 @@ std::vector<std::string_view> new_fields(std::initializer_list<std::vector<std::
   for (const std::vector<std::string_view>& other : others) {
     std::erase_if(names, [&](std::string_view name) { return is_field(other, name); });
   }
+  return names;
+}
+
+// Those of an encoder-decoder's shape that a language model does not have.
+const std::vector<std::string_view>& whole_pair_shape() {
+  static const std::vector<std::string_view> names = new_fields<models::EncoderDecoderConfig>(
+      {field_names<models::TransformerConfig>(), field_names<training::TextConfig>(),
+       field_names<training::TrainerConfig>(), field_names<FineTuningConfig>(), field_names<DataSettings>(),
+       field_names<RetrievalConfig>(), field_names<training::DistillationConfig>()});
   return names;
 }
 
@@ -65,6 +75,8 @@ class Refusal {
  public:
   Refusal(const std::string& task, const std::string& file) : task_(task), file_(file) {}
 
+  // In a file a value that leaves something off may stand: it asks for nothing.
+  bool passes(const formats::Json& value) const { return !file_.empty() && !formats::is_set(value); }
   // "--epochs is for fine-tuning, and not for --task lm", with `whom` "fine-tuning"; without it "--epochs is not for
   // --task lm".
   [[noreturn]] void by_task(std::string_view name, std::string_view whom, const std::string& hint) const {
@@ -88,6 +100,9 @@ class Refusal {
 void check_pair_fields(const std::string& task, const formats::Json& given, const Refusal& refuse) {
   const bool pairs = fine_tuning::is_pair_task(task);
   for (const auto& [name, value] : given.items()) {
+    if (refuse.passes(value)) {
+      continue;
+    }
     if (pairs && task != "denoise" && (name == "train_text" || name == "eval_text")) {
       refuse.by_task(name, "",
                      concat(option("task"), " denoise learns from plain texts; ", option("train_source"), " and ",
@@ -98,7 +113,7 @@ void check_pair_fields(const std::string& task, const formats::Json& given, cons
                      concat(option("train_source"), " and ", option("train_target"),
                             " name the texts; weft train --help-all lists the flags by task"));
     }
-    if (!pairs && (is_field(pair_fields(), name) || is_field(pair_shape_fields(), name))) {
+    if (!pairs && (is_field(pair_fields(), name) || is_field(whole_pair_shape(), name))) {
       refuse.by_task(name, tasks_that_read(name), "weft train --help-all lists the flags by task");
     }
   }
@@ -171,7 +186,7 @@ const std::vector<std::string_view>& text_fields() {
   return names;
 }
 
-void check_fields_of_task(const std::string& task, const formats::Json& given, const std::string& file) {
+void check_fields_of_task(const std::string& task, const formats::Json& given, bool goes_on, const std::string& file) {
   const Refusal refuse(task, file);
   check_pair_fields(task, given, refuse);
   if (fine_tuning::is_pair_task(task)) {
@@ -183,9 +198,8 @@ void check_fields_of_task(const std::string& task, const formats::Json& given, c
   std::vector<std::string_view> tuning = field_names<FineTuningConfig>();
   const std::vector<std::string_view> data = field_names<DataSettings>();
   tuning.insert(tuning.end(), data.begin(), data.end());
-  const bool goes_on = given.contains("model");
   for (const auto& [name, value] : given.items()) {
-    if (is_field(common_fields(), name) || name == "model") {
+    if (is_field(common_fields(), name) || name == "model" || refuse.passes(value)) {
       continue;
     }
     if (is_field(retrieval, name) && !fine_tuning::is_retrieval_task(task)) {

@@ -26,8 +26,9 @@ const std::vector<std::string_view>& pair_fields();
 const std::vector<std::string_view>& pair_shape_fields();
 
 /// Errors for a field of `given` that `task` does not read, naming it: UsageError for flags; kArgument for the fields
-/// of the config file `file`.
-void check_fields_of_task(const std::string& task, const formats::Json& given, const std::string& file = {});
+/// of the config file `file`. `goes_on`: the run begins with a model that is there, which decides the shape.
+void check_fields_of_task(const std::string& task, const formats::Json& given, bool goes_on,
+                          const std::string& file = {});
 
 /// Who hears which fields a file gave, so that errors about them can name the file. May be empty.
 using FieldsOfFile = std::function<void(const std::string& file, const std::vector<std::string>& fields)>;

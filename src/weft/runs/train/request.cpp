@@ -313,9 +313,11 @@ bool is_resumed(Training training) {
 
 std::vector<TrainRequest> decide(const TrainOptions& options) {
   const std::string task = task_of(options);
-  check_fields_of_task(task, options.given);
+  check_fields_of_task(task, options.given, options.given.contains("model"));  // before a file is read
   auto [fields, of_file] = merged_fields(options);
-  check_fields_of_task(task, of_file, options.config_file);
+  const bool goes_on = !model_of(fields).empty();
+  check_fields_of_task(task, options.given, goes_on);
+  check_fields_of_task(task, of_file, goes_on, options.config_file);
   check_direction(task, of_file, options.config_file);
   if (!options.resume && !model_of(fields).empty()) {  // a run that is resumed has its model in itself
     fields["model"] = hub::local_model(model_of(fields)).string();

@@ -7,6 +7,7 @@
 #include <ATen/ops/mse_loss.h>
 
 #include "weft/attention/devices/placed.h"
+#include "weft/attention/mechanisms/spec.h"
 #include "weft/checkpoint/encoder_directory.h"
 #include "weft/checkpoint/model_directory.h"
 #include "weft/core/error.h"
@@ -62,6 +63,11 @@ torch::nn::Module& VocabularyTeacher::open_own(const checkpoint::OpenedModel& op
   const models::TransformerConfig shape = checkpoint::load_config(opened);
   require(shape.memory_length == 0, name_, " must have no memory, because it sees one segment at a time, found ",
           "memory_length ", shape.memory_length);
+  for (std::int64_t layer = 0; layer < shape.num_hidden_layers; ++layer) {
+    require(!attention::parse_mechanism(shape.attention_of(layer), shape.directory).needs_input, name_, ": layer ",
+            layer, " attends by ", Quoted(shape.attention_of(layer)),
+            ", but no positions that `input` stands for are given here");
+  }
   const bool has_table = models::context_limit(shape).has_value();
   check(student, shape.vocab_size, has_table ? shape.max_position_embeddings : student.context, shape.output_size());
   own_ = checkpoint::load_model(opened);

@@ -51,12 +51,16 @@ OpenFile open_file(const std::string& path, bool is_reference, bool is_written, 
   }
   if (config.format == "auto") {
     const readers::FileKind kind = readers::decide_kind(file.bytes, fields);
-    if (!kind.sure) {
+    if (!kind.sure && kind.is_object) {
       throw Error(ErrorKind::kFormat,
                   concat(file.bytes.name(), ": ", kind.reason, ", but not of a record with a text that Weft knows"),
                   "--text-field names the field of the text; --format lines takes each line as a text");
     }
-    const bool record = kind.format == "jsonl" || kind.format == "json" || kind.format == "csv" || kind.format == "tsv";
+    if (!kind.sure) {
+      log_warning(file.bytes.name(), ": ", kind.reason, ", but not of a record; each line is read as a text");
+    }
+    const bool record =
+        kind.sure && (kind.format == "jsonl" || kind.format == "json" || kind.format == "csv" || kind.format == "tsv");
     if (record && kind.by_content() && !kind.named_alike) {
       log_warning(file.bytes.name(), ": ", kind.reason, ", so its records are read; --format lines reads each line");
     }
