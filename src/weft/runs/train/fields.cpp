@@ -119,6 +119,15 @@ void check_pair_fields(const std::string& task, const formats::Json& given, cons
   }
 }
 
+// Of a model that is fine-tuned: its directory has the shape, and it learns no plain text.
+void check_no_text_field(std::string_view name, const Refusal& refuse) {
+  if (is_field(field_names<models::TransformerConfig>(), name) || is_field(text_fields(), name)) {
+    refuse.by_task(name, "lm and mlm",
+                   concat("the directory of ", option("model"), " decides the shape, ", option("train_data"),
+                          " names the examples"));
+  }
+}
+
 }  // namespace
 
 const std::vector<std::string_view>& common_fields() {
@@ -205,16 +214,12 @@ void check_fields_of_task(const std::string& task, const formats::Json& given, b
     if (is_field(retrieval, name) && !fine_tuning::is_retrieval_task(task)) {
       refuse.by_task(name, "embed and rerank", "weft train --help-all lists the flags by task");
     }
-    if (!fine && goes_on && is_field(model, name)) {
+    if (fine) {
+      check_no_text_field(name, refuse);
+    } else if (goes_on && is_field(model, name)) {
       refuse.by(name, concat("is for a new model, and ", option("model"), " names one that exists"),
                 concat("leave it out: the directory of ", option("model"), " decides the shape"));
-    }
-    if (fine && (is_field(model, name) || is_field(text_fields(), name))) {
-      refuse.by_task(name, "lm and mlm",
-                     concat("the directory of ", option("model"), " decides the shape, ", option("train_data"),
-                            " names the examples"));
-    }
-    if (!fine && is_field(tuning, name)) {
+    } else if (is_field(tuning, name)) {
       refuse.by_task(name, "fine-tuning",
                      concat("tasks that fine-tune: ", weft::joined(fine_tuning::task_names(), ", ")));
     }

@@ -40,6 +40,27 @@ struct OpenFile {
   std::span<const std::string_view> usual_texts;
 };
 
+// Of records that are known as such; "lines" of everything else.
+std::string format_of(readers::ByteSource& bytes, const std::vector<std::string>& fields) {
+  const readers::FileKind kind = readers::decide_kind(bytes, fields);
+  if (!kind.sure && kind.is_object) {
+    throw Error(ErrorKind::kFormat,
+                concat(bytes.name(), ": ", kind.reason, ", but not of a record with a text that Weft knows"),
+                "--text-field names the field of the text; --format lines takes each line as a text");
+  }
+  if (!kind.sure) {
+    log_warning(bytes.name(), ": ", kind.reason, ", but not of a record; each line is read as a text");
+    return "lines";
+  }
+  if (kind.format != "jsonl" && kind.format != "json" && kind.format != "csv" && kind.format != "tsv") {
+    return "lines";
+  }
+  if (kind.by_content() && !kind.named_alike) {
+    log_warning(bytes.name(), ": ", kind.reason, ", so its records are read; --format lines reads each line");
+  }
+  return kind.format;
+}
+
 OpenFile open_file(const std::string& path, bool is_reference, bool is_written, const ScoreConfig& config) {
   const bool has_own = is_reference && !config.reference_field.empty();
   OpenFile file{readers::ByteSource::stream(path), config.format, has_own ? config.reference_field : config.text_field,
@@ -50,21 +71,7 @@ OpenFile open_file(const std::string& path, bool is_reference, bool is_written, 
     fields.insert(fields.end(), kWrittenFields.begin(), kWrittenFields.end());
   }
   if (config.format == "auto") {
-    const readers::FileKind kind = readers::decide_kind(file.bytes, fields);
-    if (!kind.sure && kind.is_object) {
-      throw Error(ErrorKind::kFormat,
-                  concat(file.bytes.name(), ": ", kind.reason, ", but not of a record with a text that Weft knows"),
-                  "--text-field names the field of the text; --format lines takes each line as a text");
-    }
-    if (!kind.sure) {
-      log_warning(file.bytes.name(), ": ", kind.reason, ", but not of a record; each line is read as a text");
-    }
-    const bool record =
-        kind.sure && (kind.format == "jsonl" || kind.format == "json" || kind.format == "csv" || kind.format == "tsv");
-    if (record && kind.by_content() && !kind.named_alike) {
-      log_warning(file.bytes.name(), ": ", kind.reason, ", so its records are read; --format lines reads each line");
-    }
-    file.format = record ? kind.format : "lines";
+    file.format = format_of(file.bytes, fields);
   }
   return file;
 }
