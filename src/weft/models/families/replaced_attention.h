@@ -12,6 +12,8 @@
 
 namespace weft::models {
 
+struct EncoderOptions;  // encoder_model.h
+
 /// The mechanism that replaces the family's own in a layer; empty: none does. `A => B` replaces it where it is A.
 std::string replacing_attention(const EncoderConfig& config, const EncoderOptions& options, std::int64_t layer);
 

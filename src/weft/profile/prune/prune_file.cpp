@@ -122,9 +122,10 @@ bool names_graphs_in(const std::filesystem::path& path, const std::string& folde
         return true;
       }
     }
+    return false;
   } catch (const Error&) {  // it is another file, or none
+    return false;
   }
-  return false;
 }
 
 // A folder of graphs is replaced as a whole: what is there must be the graphs of the file that is replaced with it.
