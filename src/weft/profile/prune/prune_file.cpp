@@ -203,11 +203,12 @@ void check_prune_path(const std::filesystem::path& path, const PruneOrigin& orig
                "without it, found ", quote(path.string(), 4096)),
         "for example prune.json");
   }
-  if (!has_graphs(origin.settings)) {
-    return;
+  const std::filesystem::path beside = directory.empty() ? "." : directory;
+  if (has_graphs(origin.settings)) {
+    check_own_graphs(origin, beside, directory / folder);
+    check_graph_folder(path, directory / folder);
   }
-  check_own_graphs(origin, directory.empty() ? "." : directory, directory / folder);
-  check_graph_folder(path, directory / folder);
+  check_base_files(origin.profile, origin.model_directory, beside);
 }
 
 std::string list_of(const PartSite& site) {
@@ -237,7 +238,6 @@ Json write_prune(const std::filesystem::path& path, const PruneOrigin& origin,
   const std::filesystem::path directory = path.parent_path();
   const std::string folder = path.stem().string();
   check_prune_path(path, origin);
-  check_base_files(origin.profile, origin.model_directory, directory.empty() ? "." : directory);
   std::vector<std::string> replaced(origin.profile.parts.size());
   const auto number_of = [&](const PruneResult& result) {
     return static_cast<std::size_t>(result.layer.part - origin.profile.parts.data());

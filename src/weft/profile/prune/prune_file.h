@@ -24,12 +24,11 @@ struct PruneOrigin {
 
 /// Before anything is computed: whether the graphs of `path` can go into the folder of its name. Errors: UsageError for
 /// a name without an ending; kArgument where that folder is there and holds something else than the graphs of an
-/// earlier `path`, or graphs of the model's own patterns.
+/// earlier `path`, or graphs of the model's own patterns, and where another file is in the way of one of these.
 void check_prune_path(const std::filesystem::path& path, const PruneOrigin& origin);
 
 /// Writes `path` and the folder beside it, the folder first, each atomically, and returns what `path` holds. Errors:
-/// those of check_prune_path(); kIo; kArgument where another file is in the way of one of the model's own patterns.
-/// Nothing is written then.
+/// those of check_prune_path(), before anything is written; kIo.
 formats::Json write_prune(const std::filesystem::path& path, const PruneOrigin& origin,
                           const std::vector<PruneResult>& results);
 
